@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -41,22 +40,22 @@ func Is(doc *document.Document) bool {
 	case ofVendor(doc):
 		return false
 	}
-	if hasTest(place.Place{Doc: doc}) {
+	if hasTest(document.Place{Doc: doc}) {
 		return true
 	}
-	return slices.ContainsFunc(place.Place{Doc: doc}.List("scenarios"), hasTest)
+	return slices.ContainsFunc(document.Place{Doc: doc}.List("scenarios"), hasTest)
 }
 
 // hasTest reports whether a test of a list has an id, as those of promptfoo have not.
-func hasTest(of place.Place) bool {
-	return slices.ContainsFunc(of.List("tests"), func(p place.Place) bool {
+func hasTest(of document.Place) bool {
+	return slices.ContainsFunc(of.List("tests"), func(p document.Place) bool {
 		return p.Has("id") && (p.Has("vars") || p.Has("assert") || p.Has("criteria"))
 	})
 }
 
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
 func ofVendor(doc *document.Document) bool {
-	for _, p := range append(place.Place{Doc: doc, Path: []any{"providers"}}.List(), place.Place{Doc: doc, Path: []any{"providers"}}) {
+	for _, p := range append(document.Place{Doc: doc, Path: []any{"providers"}}.List(), document.Place{Doc: doc, Path: []any{"providers"}}) {
 		name := cmp.Or(p.Text("label"), p.Text("id"), p.Text())
 		if strings.Contains(name, ":") && !strings.HasPrefix(name, "file://") && !strings.HasPrefix(name, "agentv:") {
 			return true
@@ -77,7 +76,7 @@ type Suite struct {
 	// NeedOfAll is what every test needs and is not read; empty for nothing.
 	NeedOfAll string
 	// Judges names by the id of a test what judges it, where an assertion names nothing.
-	Judges map[string]place.Place
+	Judges map[string]document.Place
 	// PerTarget is set where the tests are run against several providers.
 	PerTarget bool
 }
@@ -96,11 +95,11 @@ func Rewrite(src document.Source, doc *document.Document) (out Suite) {
 
 func rewrite(src document.Source, doc *document.Document) Suite {
 	src.Budget.Multiplies()
-	r := &rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]place.Place{}}}
+	r := &rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]document.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
-	r.shared = place.Place{Doc: doc, Path: []any{"default_test"}}
+	r.shared = document.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
-		r.shared = place.Place{Doc: r.open(name, "default_test")}
+		r.shared = document.Place{Doc: r.open(name, "default_test")}
 		if r.shared.Doc != nil {
 			r.add(r.shared.Doc.Check("#EvalcaseV5Shared", schema.Warning)...)
 		}
@@ -108,9 +107,9 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 	if !doc.Has("tests") && doc.Items("scenarios") == 0 {
 		r.add(doc.Problem("missing-field", "the suite has neither `tests` nor `scenarios`", "write a list of tests, each with an id"))
 	}
-	r.defaults = place.Place{Doc: doc, Path: []any{"defaults"}}
+	r.defaults = document.Place{Doc: doc, Path: []any{"defaults"}}
 	if name := doc.Text("defaults"); name != "" {
-		r.defaults = place.Place{Doc: r.open(name, "defaults")}
+		r.defaults = document.Place{Doc: r.open(name, "defaults")}
 	}
 	r.prompts = r.readPrompts()
 	r.Budget.Within(document.Providers, doc.Items("providers"))
@@ -121,7 +120,7 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 	r.out.PerTarget = len(r.providers) > 1
 	var shared []document.Piece
 	for _, list := range r.sharedAsserts() {
-		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON())) || slices.ContainsFunc(list.List(), func(p place.Place) bool { return p.Has("include") })
+		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON())) || slices.ContainsFunc(list.List(), func(p document.Place) bool { return p.Has("include") })
 	}
 	if !r.sharedFilled {
 		shared = r.assertions(row{}, r.sharedAsserts()...)
@@ -152,7 +151,7 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 }
 
 // takenOver is how many assertions the tests have from what all share.
-func (r *rewriter) takenOver(tests []place.Place) int {
+func (r *rewriter) takenOver(tests []document.Place) int {
 	shared := 0
 	for _, list := range r.sharedAsserts() {
 		shared += len(list.List())
@@ -167,8 +166,8 @@ func (r *rewriter) takenOver(tests []place.Place) int {
 }
 
 // sharedAsserts are the assertions of all tests.
-func (r *rewriter) sharedAsserts() []place.Place {
-	return []place.Place{r.shared.Sub("assert"), {Doc: r.doc, Path: []any{"assert"}}}
+func (r *rewriter) sharedAsserts() []document.Place {
+	return []document.Place{r.shared.Sub("assert"), {Doc: r.doc, Path: []any{"assert"}}}
 }
 
 // A rewriter rewrites one file.
@@ -176,8 +175,8 @@ type rewriter struct {
 	document.Source
 	doc      *document.Document
 	out      Suite
-	shared   place.Place // what all tests share; of no document where there is nothing
-	defaults place.Place // the target and the judge where nothing else names one
+	shared   document.Place // what all tests share; of no document where there is nothing
+	defaults document.Place // the target and the judge where nothing else names one
 	// sharedFilled says that assertions of all tests have variables, so that each test has
 	// them among its own.
 	sharedFilled bool
@@ -245,7 +244,7 @@ type provider struct {
 	// prompts are the ids of those that it is sent; nil for all.
 	prompts []string
 	// transform is that of its answers.
-	transform place.Place
+	transform document.Place
 }
 
 // labels are the providers that a part names: a text, an object with a label or an id, a map of
@@ -266,7 +265,7 @@ func (r *rewriter) labels(doc *document.Document) []provider {
 		}
 		doc = said
 	}
-	items := []place.Place{{Doc: doc}}
+	items := []document.Place{{Doc: doc}}
 	if doc.IsList() {
 		items = items[0].List()
 	}
@@ -312,7 +311,7 @@ func (r *rewriter) distinct(all []provider) []provider {
 }
 
 // promptIDs are the prompts that a provider is limited to.
-func promptIDs(p place.Place) []string {
+func promptIDs(p document.Place) []string {
 	if !p.IsList("prompts") {
 		return nil
 	}
@@ -326,9 +325,9 @@ func (p provider) takes(id string) bool {
 
 // variables are those of a test over those that all share, and their names in the order
 // of the file.
-func (r *rewriter) variables(p place.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
+func (r *rewriter) variables(p document.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
 	vars, pieces = template.Variables{}, map[string]document.Piece{}
-	for _, from := range []place.Place{r.shared.Sub("vars"), p.Sub("vars")} {
+	for _, from := range []document.Place{r.shared.Sub("vars"), p.Sub("vars")} {
 		if from.Doc == nil {
 			continue
 		}

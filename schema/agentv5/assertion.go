@@ -10,12 +10,11 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // assertions rewrites lists of assertions of a test, or those that all tests share.
-func (r *rewriter) assertions(of row, lists ...place.Place) []document.Piece {
+func (r *rewriter) assertions(of row, lists ...document.Place) []document.Piece {
 	var out []document.Piece
 	for _, list := range lists {
 		for _, p := range list.List() {
@@ -45,7 +44,7 @@ var unread = map[string]string{
 var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
-func (r *rewriter) assertion(of row, p place.Place) document.Piece {
+func (r *rewriter) assertion(of row, p document.Place) document.Piece {
 	name, kind := of.id, p.Text("type")
 	if what := unread[strings.TrimPrefix(kind, "not-")]; what != "" {
 		r.needAll(name, what)
@@ -83,8 +82,8 @@ func (r *rewriter) assertion(of row, p place.Place) document.Piece {
 
 // judge is that of a test where an assertion names none: that of its options, of those of all
 // tests, or of the file.
-func (r *rewriter) judge(of row) place.Place {
-	for _, p := range []place.Place{of.options.Sub("provider"), r.shared.Sub("options", "provider"), r.defaults.Sub("grader")} {
+func (r *rewriter) judge(of row) document.Place {
+	for _, p := range []document.Place{of.options.Sub("provider"), r.shared.Sub("options", "provider"), r.defaults.Sub("grader")} {
 		switch {
 		case p.Text() != "":
 			return p
@@ -94,7 +93,7 @@ func (r *rewriter) judge(of row) place.Place {
 			return p.Sub("id")
 		}
 	}
-	return place.Place{}
+	return document.Place{}
 }
 
 // option is an option of a test, or of all.
@@ -107,7 +106,7 @@ const includes = 3
 
 // included are the assertions of a template: a file by its path, or the one of that name in the
 // nearest .agentv/templates.
-func (r *rewriter) included(of row, p place.Place) []document.Piece {
+func (r *rewriter) included(of row, p document.Place) []document.Piece {
 	name := p.Text("include")
 	if r.depth == includes {
 		r.add(p.Problem("too-deep", fmt.Sprintf("the template %s is included by %d others", template.Clip(name), includes), "include it where it is needed", "include"))
@@ -129,7 +128,7 @@ func (r *rewriter) included(of row, p place.Place) []document.Piece {
 		}
 		r.templates[file.Path] = doc
 	}
-	list := place.Place{Doc: doc}
+	list := document.Place{Doc: doc}
 	for _, key := range []string{"assert", "assertions"} {
 		if list.Has(key) {
 			list = list.Sub(key)

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -28,13 +27,13 @@ type prompt struct {
 
 // readPrompts reads the prompts of the file. Without any, a test sends its input.
 func (r *rewriter) readPrompts() []prompt {
-	all := place.Place{Doc: r.doc, Path: []any{"prompts"}}
+	all := document.Place{Doc: r.doc, Path: []any{"prompts"}}
 	items := all.List()
 	switch {
 	case !all.Has():
 		return []prompt{{text: "{{ input }}", at: r.doc.At()}}
 	case len(items) == 0 || isMessage(items[0]):
-		items = []place.Place{all} // one prompt, or one chat
+		items = []document.Place{all} // one prompt, or one chat
 	}
 	var out []prompt
 	r.Budget.Within(document.Prompts, len(items))
@@ -44,10 +43,10 @@ func (r *rewriter) readPrompts() []prompt {
 	return out
 }
 
-func isMessage(p place.Place) bool { return p.Has("role") && p.Has("content") }
+func isMessage(p document.Place) bool { return p.Has("role") && p.Has("content") }
 
 // prompt reads a text, the name of a file, a chat, or an object of one of them.
-func (r *rewriter) prompt(p place.Place) prompt {
+func (r *rewriter) prompt(p document.Place) prompt {
 	out := prompt{at: p.At(), id: cmp.Or(p.Text("id"), p.Text("label")), text: p.Text()}
 	for _, key := range []string{"raw", "prompt", "file"} {
 		if s := p.Text(key); s != "" && out.text == "" {

@@ -7,16 +7,15 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // scenarios are the tests of scenarios, each with what each setting of its scenario
 // says. A setting without tests is a test itself.
-func (r *rewriter) scenarios() []place.Place {
-	var out []place.Place
-	for i, p := range (place.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
+func (r *rewriter) scenarios() []document.Place {
+	var out []document.Place
+	for i, p := range (document.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
 		r.Budget.At("scenarios", i)
-		all := []place.Place{p}
+		all := []document.Place{p}
 		if name := p.Text(); name != "" {
 			all = r.scenariosIn(name, p)
 		}
@@ -28,18 +27,18 @@ func (r *rewriter) scenarios() []place.Place {
 }
 
 // scenariosIn are those of another file: one, or a list.
-func (r *rewriter) scenariosIn(name string, at place.Place) []place.Place {
+func (r *rewriter) scenariosIn(name string, at document.Place) []document.Place {
 	doc := r.open(name, at.Path...)
 	switch {
 	case doc == nil:
 		return nil
 	case doc.IsList():
-		return place.Place{Doc: doc}.List()
+		return document.Place{Doc: doc}.List()
 	}
-	return []place.Place{{Doc: doc}}
+	return []document.Place{{Doc: doc}}
 }
 
-func (r *rewriter) scenario(p place.Place) []place.Place {
+func (r *rewriter) scenario(p document.Place) []document.Place {
 	r.add(p.Doc.CheckPart("#MatrixScenario", schema.Warning, p.Path...)...)
 	settings := p.List("config")
 	if len(settings) == 0 {
@@ -47,7 +46,7 @@ func (r *rewriter) scenario(p place.Place) []place.Place {
 		return nil
 	}
 	tests := r.testsAt(p.Sub("tests"))
-	var out []place.Place
+	var out []document.Place
 	for _, setting := range settings {
 		suffix := ""
 		if len(settings) > 1 {
@@ -67,7 +66,7 @@ func (r *rewriter) scenario(p place.Place) []place.Place {
 }
 
 // nameOf is the id of a setting, or a hash of what it says.
-func nameOf(setting place.Place) string {
+func nameOf(setting document.Place) string {
 	if id := setting.Text("id"); id != "" {
 		return id
 	}
@@ -77,7 +76,7 @@ func nameOf(setting place.Place) string {
 
 // combine is a test with what a setting says: variables, metadata and options of the
 // test win over those of the setting, and its assertions follow the setting's.
-func combine(setting, test place.Place, suffix string) place.Place {
+func combine(setting, test document.Place, suffix string) document.Place {
 	keys := append(slices.Clone(setting.Doc.Keys(setting.Path...)), test.Doc.Keys(test.Path...)...)
 	slices.Sort(keys)
 	var fields []document.NamedPiece
@@ -98,11 +97,11 @@ func combine(setting, test place.Place, suffix string) place.Place {
 		}
 		fields = append(fields, document.NamedPiece{Name: key, Piece: piece})
 	}
-	return place.Place{Doc: document.Compose(test.Doc.File, document.ObjectPiece(test.At(), fields...))}
+	return document.Place{Doc: document.Compose(test.Doc.File, document.ObjectPiece(test.At(), fields...))}
 }
 
 // merge has the fields of two objects; those of the second win.
-func merge(under, over place.Place) document.Piece {
+func merge(under, over document.Place) document.Piece {
 	var fields []document.NamedPiece
 	for _, key := range over.Doc.Keys(over.Path...) {
 		fields = append(fields, document.NamedPiece{Name: key, Piece: over.Piece(key)})
@@ -115,7 +114,7 @@ func merge(under, over place.Place) document.Piece {
 	return document.ObjectPiece(over.At(), fields...)
 }
 
-func pieces(places []place.Place) []document.Piece {
+func pieces(places []document.Place) []document.Piece {
 	out := make([]document.Piece, len(places))
 	for i, p := range places {
 		out[i] = p.Piece()

@@ -14,23 +14,22 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // tests are the places of the tests, in the file and in those that it names.
-func (r *rewriter) tests() []place.Place {
-	return append(r.testsAt(place.Place{Doc: r.doc, Path: []any{"tests"}}), r.scenarios()...)
+func (r *rewriter) tests() []document.Place {
+	return append(r.testsAt(document.Place{Doc: r.doc, Path: []any{"tests"}}), r.scenarios()...)
 }
 
 // testsAt are the tests of a list, or of the file that is named in its place.
-func (r *rewriter) testsAt(all place.Place) []place.Place {
+func (r *rewriter) testsAt(all document.Place) []document.Place {
 	if name := all.Text(); name != "" {
 		return r.testsIn(name, all)
 	}
-	var out []place.Place
+	var out []document.Place
 	for _, p := range all.List() {
 		r.Budget.Found(len(r.out.Problems))
 		switch name := p.Text(); {
@@ -47,7 +46,7 @@ func (r *rewriter) testsAt(all place.Place) []place.Place {
 }
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
-func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
+func (r *rewriter) testsIn(name string, at document.Place) []document.Place {
 	set, isSet := fragment.Expand(r.Source, at.At(), name)
 	if !isSet {
 		return r.testsOf(name, at)
@@ -56,7 +55,7 @@ func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
 	if r.add(set.Problems...); len(set.Files)+len(set.Problems) == 0 {
 		r.add(at.Problem("missing-file", "there are no tests in "+template.Clip(name), "name files with tests, or a folder with folders that have a case.yaml"))
 	}
-	var out []place.Place
+	var out []document.Place
 	for _, file := range set.Files {
 		out = append(out, r.testsOf(file, at)...)
 	}
@@ -64,7 +63,7 @@ func (r *rewriter) testsIn(name string, at place.Place) []place.Place {
 }
 
 // testsOf are the tests of one file.
-func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
+func (r *rewriter) testsOf(name string, at document.Place) []document.Place {
 	ext := path.Ext(name)
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, ext) {
 		r.warn(at.Doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.Path...))
@@ -84,18 +83,18 @@ func (r *rewriter) testsOf(name string, at place.Place) []place.Place {
 		return nil
 	case doc.IsObject() && doc.Has("tests"):
 		r.Budget.Spend(document.Tests, doc.Items("tests"))
-		return place.Place{Doc: doc}.List("tests")
+		return document.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
 		r.Budget.Spend(document.Tests, 1)
-		return []place.Place{fragment.Case(doc)}
+		return []document.Place{fragment.Case(doc)}
 	}
 	r.Budget.Spend(document.Tests, doc.Items())
-	return place.Place{Doc: doc}.List()
+	return document.Place{Doc: doc}.List()
 }
 
 // table reads a table, whose columns are variables, apart from id, criteria and those
 // that begin with two underscores. A test without an id has that of its place.
-func (r *rewriter) table(file schema.File) []place.Place {
+func (r *rewriter) table(file schema.File) []document.Place {
 	rows, problems := table.Read(file)
 	if rows != nil {
 		problems = append(columnProblems(rows.Head), rows.Problems()...)
@@ -104,9 +103,9 @@ func (r *rewriter) table(file schema.File) []place.Place {
 		return nil
 	}
 	r.Budget.Spend(document.Tests, len(rows.Rows))
-	var out []place.Place
+	var out []document.Place
 	for n, row := range rows.Rows {
-		out = append(out, place.Place{Doc: document.Compose(file.Path, rowOf(rows.Head, row, n+1))})
+		out = append(out, document.Place{Doc: document.Compose(file.Path, rowOf(rows.Head, row, n+1))})
 	}
 	return out
 }
@@ -197,7 +196,7 @@ var copied = []string{
 }
 
 // test rewrites a test: one for every prompt, provider and text among its variables.
-func (r *rewriter) test(p place.Place) []document.Piece {
+func (r *rewriter) test(p document.Place) []document.Piece {
 	if p.Doc.IsObject(p.Path...) {
 		r.add(p.Doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.Path...)...)
 	}
@@ -228,7 +227,7 @@ func (r *rewriter) test(p place.Place) []document.Piece {
 }
 
 // sent are the tests of one prompt and one set of variables, one for each provider.
-func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provider) []document.Piece {
+func (r *rewriter) sent(of row, p document.Place, prompt prompt, providers []provider) []document.Piece {
 	input, need := r.input(prompt, of)
 	if p.Has("turns") && of.isUnset(prompt) {
 		input, need = document.Piece{}, "" // nothing is said before the turns
@@ -253,7 +252,7 @@ func (r *rewriter) sent(of row, p place.Place, prompt prompt, providers []provid
 }
 
 // withTransform has a test look at what the transform of its provider makes of the answer.
-func (r *rewriter) withTransform(fields []document.NamedPiece, id string, transform place.Place) []document.NamedPiece {
+func (r *rewriter) withTransform(fields []document.NamedPiece, id string, transform document.Place) []document.NamedPiece {
 	if transform.Text() == "" {
 		return fields
 	}
@@ -266,7 +265,7 @@ func (r *rewriter) withTransform(fields []document.NamedPiece, id string, transf
 	return fields
 }
 
-func providerKey(p place.Place) string {
+func providerKey(p document.Place) string {
 	if p.Has("providers") {
 		return "providers"
 	}
@@ -274,7 +273,7 @@ func providerKey(p place.Place) string {
 }
 
 // fields are those of a test of AgentV 4, apart from its execution.
-func (r *rewriter) fields(of row, p place.Place, input document.Piece) []document.NamedPiece {
+func (r *rewriter) fields(of row, p document.Place, input document.Piece) []document.NamedPiece {
 	name := of.id
 	asserts := r.assertions(of, p.Sub("assert"), p.Sub("execution", "assert"))
 	if r.sharedFilled && !p.Truth("execution", "skip_defaults") {
@@ -306,7 +305,7 @@ func (r *rewriter) fields(of row, p place.Place, input document.Piece) []documen
 
 // execution says how a test is run: against a provider, with the threshold that comes
 // first of its own, that of all tests and that of the file.
-func (r *rewriter) execution(p place.Place, provider document.Piece) document.Piece {
+func (r *rewriter) execution(p document.Place, provider document.Piece) document.Piece {
 	threshold := document.Piece{}
 	for _, from := range []document.Piece{
 		p.Piece("run", "threshold"), p.Piece("execution", "threshold"), r.shared.Piece("threshold"), r.doc.Piece("threshold"),
@@ -324,7 +323,7 @@ func (r *rewriter) execution(p place.Place, provider document.Piece) document.Pi
 
 // trials is how often a test is run, of which AgentV 5 takes the best: the first number of
 // its own, that of all tests and that of the file.
-func (r *rewriter) trials(p place.Place) document.Piece {
+func (r *rewriter) trials(p document.Place) document.Piece {
 	for _, count := range []document.Piece{
 		p.Piece("run", "repeat"), p.Piece("options", "repeat"), r.shared.Piece("options", "repeat"), r.doc.Piece("evaluate_options", "repeat"),
 	} {

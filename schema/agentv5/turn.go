@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -19,7 +18,7 @@ type row struct {
 	pieces map[string]document.Piece
 	// all are the variables as templates find them, by name and in vars.
 	all     template.Variables
-	options place.Place
+	options document.Place
 }
 
 func newRow(id string, vars template.Variables, pieces map[string]document.Piece) row {
@@ -48,7 +47,7 @@ func (of row) isUnset(p prompt) bool {
 
 // checkTurn checks what is rewritten of a turn. A test that is multiplied has each turn
 // several times, whose problems are named once.
-func (r *rewriter) checkTurn(turn place.Place) {
+func (r *rewriter) checkTurn(turn document.Place) {
 	for _, problem := range turn.Doc.CheckPart("#EvalcaseTurn", schema.Warning, turn.Path...) {
 		if !slices.Contains(r.out.Problems, problem) {
 			r.add(problem)
@@ -58,7 +57,7 @@ func (r *rewriter) checkTurn(turn place.Place) {
 
 // turns are those of a conversation with the variables of the test filled in; missing where
 // the test has none.
-func (r *rewriter) turns(of row, p place.Place) document.Piece {
+func (r *rewriter) turns(of row, p document.Place) document.Piece {
 	if !p.IsList("turns") {
 		return p.Piece("turns")
 	}
@@ -87,7 +86,7 @@ func isTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Con
 
 // filled is a value with the variables of the test in its texts. A text that is one variable
 // becomes its value. Without any variable nothing is filled in, as AgentV does.
-func (r *rewriter) filled(of row, p place.Place) document.Piece {
+func (r *rewriter) filled(of row, p document.Place) document.Piece {
 	if len(of.vars) == 0 || !isTemplate(string(p.JSON())) {
 		return p.Piece()
 	}

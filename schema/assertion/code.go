@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // A Coded is what was read of code in a definition.
@@ -28,7 +27,7 @@ type Coded struct {
 // Code reads an assertion of AgentV in JavaScript or Python: code, or file://file:function. What
 // only computes runs in the interpreter, and everything else is a program of the repository. The
 // variables are what it finds in context.vars.
-func Code(src document.Source, language string, p place.Place, vars json.RawMessage) Coded {
+func Code(src document.Source, language string, p document.Place, vars json.RawMessage) Coded {
 	written := p.Sub("value")
 	if strings.TrimSpace(written.Text()) == "" {
 		return Coded{Problems: []schema.Problem{p.Problem("missing-field", "the assertion "+language+" has no code", `add "value": "output.length > 3", or "value": "file://check.js"`)}}
@@ -79,7 +78,7 @@ func Context(vars, config json.RawMessage) json.RawMessage {
 }
 
 // Transform reads the transform of an answer: JavaScript, or file://file:function.
-func Transform(src document.Source, written place.Place) Coded {
+func Transform(src document.Source, written document.Place) Coded {
 	out, file, function := found(src, written)
 	if out.Step = written.Text(); file.Path != "" {
 		out.Step = Computing(file, function)
@@ -95,7 +94,7 @@ func Transform(src document.Source, written place.Place) Coded {
 }
 
 // found is the file that code names, with the name of the function; none for code itself.
-func found(src document.Source, written place.Place) (out Coded, file schema.File, function string) {
+func found(src document.Source, written document.Place) (out Coded, file schema.File, function string) {
 	name, isFile := strings.CutPrefix(written.Text(), "file://")
 	if !isFile {
 		return out, file, ""
@@ -111,7 +110,7 @@ func found(src document.Source, written place.Place) (out Coded, file schema.Fil
 
 // program has the file and what is around it as files of a program, which gets the words in
 // addition to its own; those that are empty are left out.
-func (c *Coded) program(src document.Source, at place.Place, p *evaluator.Program, words []string) {
+func (c *Coded) program(src document.Source, at document.Place, p *evaluator.Program, words []string) {
 	line := command.Line{Argv: words[:1], Dir: p.Dir, At: func(int) schema.Position { return at.At() }}
 	got := command.Reader{Source: src}.Program(line)
 	c.Inputs, c.Problems = append(c.Inputs, got.Inputs...), append(c.Problems, got.Problems...)
@@ -123,7 +122,7 @@ func (c *Coded) program(src document.Source, at place.Place, p *evaluator.Progra
 
 // Similar reads how similar the answer is to texts by their embeddings, on the scale of AgentV,
 // where the similarity from -1 to 1 is halved.
-func Similar(p place.Place) (evaluator.Similar, *schema.Problem) {
+func Similar(p document.Place) (evaluator.Similar, *schema.Problem) {
 	spec := evaluator.Similar{Texts: p.Strings("value"), Metric: evaluator.Cosine, Half: true}
 	if len(spec.Texts) == 0 || slices.Contains(spec.Texts, "") {
 		problem := p.Problem("missing-field", "the assertion similar has no text", `add "value": …`)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -38,7 +38,7 @@ type Compared struct {
 
 // Comparison reads an assertion of AgentV that holds the answer against a text, a list, a
 // pattern or JSON.
-func Comparison(kind string, p place.Place) Compared {
+func Comparison(kind string, p document.Place) Compared {
 	spec := evaluator.Assertion{Type: kind, Value: p.JSON("value")}
 	switch kind {
 	case "equals", "starts-with", "ends-with", "contains", "icontains":
@@ -75,7 +75,7 @@ func problem(p schema.Problem) Compared { return Compared{Problem: &p} }
 
 // notText is what is wrong with the value of an assertion that looks for one text and has
 // none.
-func notText(kind string, p place.Place) schema.Problem {
+func notText(kind string, p document.Place) schema.Problem {
 	raw := strings.TrimSpace(string(p.JSON("value")))
 	what, hint, at := "has no text", `add "value": …`, []any(nil)
 	switch {
@@ -91,7 +91,7 @@ func notText(kind string, p place.Place) schema.Problem {
 }
 
 // pattern reads a regular expression with its flags, which is one of JavaScript.
-func pattern(p place.Place, spec evaluator.Assertion) Compared {
+func pattern(p document.Place, spec evaluator.Assertion) Compared {
 	text, flags := p.Text("value"), p.Text("flags")
 	byJavaScript, err := Pattern(text, flags)
 	need, isNeed := errors.AsType[*template.NeedError](err)

@@ -5,26 +5,25 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // An aimed is a test that is compiled for one of several targets.
 type aimed struct {
-	place.Place
-	target place.Place // of no document where the suite has one target
+	document.Place
+	target document.Place // of no document where the suite has one target
 }
 
 // against are the tests, each for every target that the suite lists. A test that names its own
 // is there once.
-func (s *suite) against(tests []place.Place) []aimed {
-	var targets []place.Place
+func (s *suite) against(tests []document.Place) []aimed {
+	var targets []document.Place
 	if s.isTests && !s.keys.Has("execution", "target") {
 		targets = s.keys.List("execution", "targets")
 	}
 	targets = s.distinct(targets)
 	if len(targets) == 0 {
-		targets = []place.Place{{}}
+		targets = []document.Place{{}}
 	}
 	s.perTarget = s.perTarget || len(targets) > 1
 	var out []aimed
@@ -46,8 +45,8 @@ func (s *suite) against(tests []place.Place) []aimed {
 
 // distinct leaves out targets that an earlier one is: their cases would be the same, and are
 // run once.
-func (s *suite) distinct(targets []place.Place) []place.Place {
-	var out []place.Place
+func (s *suite) distinct(targets []document.Place) []document.Place {
+	var out []document.Place
 	names := map[string]bool{}
 	for _, p := range targets {
 		s.Budget.Go()

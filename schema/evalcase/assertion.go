@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -31,11 +30,11 @@ var evaluatorTypes = map[string]string{
 // assertions are the evaluators of a test: its own, then those of the suite. All
 // bare texts are one list of criteria at the place of the first.
 func (c *compiler) assertions(threshold float64) []schema.Evaluator {
-	lists := []place.Place{c.tc.Sub("assertions"), c.tc.Sub("execution", "assertions")}
+	lists := []document.Place{c.tc.Sub("assertions"), c.tc.Sub("execution", "assertions")}
 	if !c.tc.Truth("execution", "skip_defaults") {
 		lists = append(lists, c.keys.Sub("assertions"), c.keys.Sub("execution", "assertions"))
 	}
-	var all []place.Place
+	var all []document.Place
 	for _, list := range lists {
 		all = append(all, list.List()...)
 	}
@@ -45,18 +44,18 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 	}
 	return []schema.Evaluator{{
 		Name: "llm-grader", File: c.file, Weight: 1, Rule: schema.Rule{Threshold: threshold}, Fallback: true,
-		Spec: c.transformed(evaluator.LLMJudge{Target: c.standardJudge(), Subject: c.subject()}, place.Place{}),
+		Spec: c.transformed(evaluator.LLMJudge{Target: c.standardJudge(), Subject: c.subject()}, document.Place{}),
 	}}
 }
 
 // takes takes the room of an assertion or of an evaluator.
-func (c *compiler) takes(p place.Place) {
+func (c *compiler) takes(p document.Place) {
 	c.Budget.Spend(document.Evaluators, 1)
 	c.Budget.Spend(document.Values, len(p.JSON()))
 }
 
 // listOf compiles a list of assertions, each with a name of its own.
-func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evaluator {
+func (c *compiler) listOf(items []document.Place, threshold float64) []schema.Evaluator {
 	var out []schema.Evaluator
 	names := map[string]int{}
 	var texts *evaluator.Rubrics
@@ -69,7 +68,7 @@ func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evalu
 				out = append(out, schema.Evaluator{Name: "rubrics", File: c.file, Rule: schema.Rule{Threshold: threshold}})
 			}
 			texts.Criteria = append(texts.Criteria, evaluator.RubricCriterion{ID: fmt.Sprintf("rubric-%d", len(texts.Criteria)+1), Outcome: p.Text()})
-			out[at].Spec, out[at].Weight = c.transformed(*texts, place.Place{}), float64(len(texts.Criteria))
+			out[at].Spec, out[at].Weight = c.transformed(*texts, document.Place{}), float64(len(texts.Criteria))
 			continue
 		}
 		ev, ok := c.assertion(p, threshold)
@@ -88,7 +87,7 @@ func (c *compiler) listOf(items []place.Place, threshold float64) []schema.Evalu
 }
 
 // assertion reads one of AgentV 4's. It is not ok where the case is not run for it.
-func (c *compiler) assertion(p place.Place, threshold float64) (schema.Evaluator, bool) {
+func (c *compiler) assertion(p document.Place, threshold float64) (schema.Evaluator, bool) {
 	kind := strings.ReplaceAll(p.Text("type"), "_", "-")
 	// Further fields are for a program, or of a type that is not read.
 	isOpen := evaluatorTypes[kind] == "code_judge" || evaluatorTypes[kind] == "" && !assertion.IsComparison(kind)
@@ -127,7 +126,7 @@ func negated(ev schema.Evaluator) schema.Evaluator {
 	return ev
 }
 
-func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) assertionSpec(p document.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	switch evaluatorTypes[kind] {
 	case "llm_judge", "rubric":
@@ -182,7 +181,7 @@ func (c *compiler) assertionSpec(p place.Place, kind string, threshold float64) 
 }
 
 // rubricOf is a judge who is asked about the case, or about the rubric of an llm-rubric.
-func (c *compiler) rubricOf(p place.Place, kind string) schema.Spec {
+func (c *compiler) rubricOf(p document.Place, kind string) schema.Spec {
 	spec, ok := c.llmJudge(p).(evaluator.LLMJudge)
 	if ok && kind == "llm-rubric" && p.Text("value") != "" {
 		spec.Subject.ExpectedOutcome = p.Text("value")
@@ -197,7 +196,7 @@ var aboutCalls = []string{
 
 // trajectoryCalls is an assertion of AgentV 5 about the calls of the target, or about the goal that
 // they reach.
-func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, schema.Rule) {
+func (c *compiler) trajectoryCalls(p document.Place, kind string) (schema.Spec, schema.Rule) {
 	kind, not := strings.CutPrefix(kind, "not-")
 	rule := schema.Rule{Threshold: 1}
 	if kind == "trajectory:goal-success" {
@@ -225,7 +224,7 @@ func (c *compiler) trajectoryCalls(p place.Place, kind string) (schema.Spec, sch
 var ofAssertions = []string{"type", "metric", "weight", "required", "min_score", "negate", "provider", "target", "config", "threshold", "transform"}
 
 // fieldsOfCalls is what an assertion about calls says next to its type, as a value.
-func fieldsOfCalls(p place.Place) json.RawMessage {
+func fieldsOfCalls(p document.Place) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	for _, key := range p.Keys() {
 		if !slices.Contains(ofAssertions, key) && p.Has(key) {
@@ -237,7 +236,7 @@ func fieldsOfCalls(p place.Place) json.RawMessage {
 }
 
 // grader is a program that grades.
-func (c *compiler) grader(p place.Place, kind string) schema.Spec {
+func (c *compiler) grader(p document.Place, kind string) schema.Spec {
 	command := p.Sub("command")
 	if !command.Has() {
 		command = p.Sub("script")
@@ -262,7 +261,7 @@ func (c *compiler) grader(p place.Place, kind string) schema.Spec {
 
 // trajectoryOfTest compares arguments as a whole unless args_match says otherwise,
 // and gives partial scores.
-func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
+func (c *compiler) trajectoryOfTest(p document.Place) schema.Spec {
 	spec, ok := c.trajectory(p).(evaluator.Trajectory)
 	if !ok {
 		return nil
@@ -298,7 +297,7 @@ func (c *compiler) trajectoryOfTest(p place.Place) schema.Spec {
 var stepFields = []string{"tool", "args", "args_match", "max_duration_ms"}
 
 // checkSteps refuses a step whose arguments would not be compared by a typing error.
-func (c *compiler) checkSteps(p place.Place) {
+func (c *compiler) checkSteps(p document.Place) {
 	for _, step := range p.List("expected") {
 		for _, key := range step.Keys() {
 			near := suggest.Nearest(key, stepFields)
@@ -313,7 +312,7 @@ func (c *compiler) checkSteps(p place.Place) {
 }
 
 // compositeOfTest makes one score of those of other assertions.
-func (c *compiler) compositeOfTest(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) compositeOfTest(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var spec evaluator.Composite
 	items := slices.Concat(p.List("assertions"), p.List("assert"), p.List("evaluators"))
@@ -360,9 +359,9 @@ func (c *compiler) coded(read assertion.Coded) assertion.Coded {
 
 // transformed has an evaluator look at what the transforms of the test and of the assertion make
 // of the answer. Neither calls nor what a sample takes are transformed.
-func (c *compiler) transformed(spec schema.Spec, p place.Place) schema.Spec {
+func (c *compiler) transformed(spec schema.Spec, p document.Place) schema.Spec {
 	var steps []string
-	for _, from := range []place.Place{c.tc.Sub("transform"), p.Sub("transform")} {
+	for _, from := range []document.Place{c.tc.Sub("transform"), p.Sub("transform")} {
 		if from.Text() != "" {
 			steps = append(steps, c.coded(assertion.Transform(c.Source, from)).Step)
 		}
@@ -378,7 +377,7 @@ func (c *compiler) transformed(spec schema.Spec, p place.Place) schema.Spec {
 }
 
 // comparison holds the answer against a text, a list, a pattern or JSON.
-func (c *compiler) comparison(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) comparison(p document.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	read := assertion.Comparison(kind, p)
 	if read.Problem != nil {
 		c.fail(*read.Problem)
@@ -399,7 +398,7 @@ func graded(threshold float64) schema.Rule {
 }
 
 // skill is whether the target turns to a skill.
-func (c *compiler) skill(p place.Place) schema.Spec {
+func (c *compiler) skill(p document.Place) schema.Spec {
 	if p.Text("skill") == "" {
 		c.fail(p.Problem("missing-field", "the assertion skill-trigger has no skill", `add "skill": …`))
 		return nil
@@ -415,7 +414,7 @@ var unreadTypes = map[string]string{
 
 // unknownAssertion says that nobody knows a type. A test that was skipped for it would turn
 // green by a typing error.
-func (c *compiler) unknownAssertion(p place.Place, kind string) {
+func (c *compiler) unknownAssertion(p document.Place, kind string) {
 	known := slices.Concat(assertion.Comparisons(), slices.Collect(maps.Keys(evaluatorTypes)), aboutCalls, []string{"skill-trigger", "javascript", "python", "similar", "assert-set"})
 	hint := suggest.DidYouMean(kind, known)
 	switch plain, isNot := strings.CutPrefix(kind, "not-"); {
@@ -432,7 +431,7 @@ const ownFolder = ".agentv/assertions"
 
 // ownAssertion is a program of the team: the file of the type's name, in the folder of
 // the suite or in the nearest one above.
-func (c *compiler) ownAssertion(p place.Place, kind string) schema.Spec {
+func (c *compiler) ownAssertion(p document.Place, kind string) schema.Spec {
 	for dir := path.Dir(p.Doc.File); !strings.ContainsAny(p.Text("type"), `/\`); dir = path.Dir(dir) {
 		for _, ext := range slices.Sorted(maps.Keys(interpreters)) {
 			file := path.Join(dir, ownFolder, p.Text("type")+ext)

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // composite reads an evaluator that is made of others.
-func (c *compiler) composite(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) composite(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.Composite
 	rule := schema.Rule{Threshold: threshold}
 	var names []string
@@ -79,7 +79,7 @@ var fieldsOf = map[string][]string{
 	"llm_judge":        {"prompt", "target"},
 }
 
-func (c *compiler) aggregator(p place.Place, names []string, spec *evaluator.Composite, rule *schema.Rule) {
+func (c *compiler) aggregator(p document.Place, names []string, spec *evaluator.Composite, rule *schema.Rule) {
 	kind := p.Text("type")
 	for _, key := range p.Keys() {
 		if key != "type" && !slices.Contains(fieldsOf[kind], key) {
@@ -113,7 +113,7 @@ func (c *compiler) aggregator(p place.Place, names []string, spec *evaluator.Com
 	}
 }
 
-func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rule) {
+func (c *compiler) memberWeights(p document.Place, names []string, rule *schema.Rule) {
 	if !p.IsObject("weights") {
 		return
 	}
@@ -136,7 +136,7 @@ func (c *compiler) memberWeights(p place.Place, names []string, rule *schema.Rul
 const gateThreshold = 0.6
 
 // gates are the members that must reach the threshold, or the case fails.
-func (c *compiler) gates(p place.Place, names []string) []string {
+func (c *compiler) gates(p document.Place, names []string) []string {
 	key := "required"
 	if !p.Has(key) && p.Has("gates") {
 		key = "gates"
@@ -157,7 +157,7 @@ func (c *compiler) gates(p place.Place, names []string) []string {
 	return slices.Compact(gates)
 }
 
-func (c *compiler) unknownMember(p place.Place, name string, names []string) {
+func (c *compiler) unknownMember(p document.Place, name string, names []string) {
 	hint := suggest.DidYouMean(name, names)
 	if hint == "" {
 		hint = "name one of the composite's evaluators"
@@ -170,7 +170,7 @@ var interpreters = map[string]string{
 	".py": "python", ".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "bun", ".mts": "bun", ".sh": "sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
 }
 
-func (c *compiler) aggregatorProgram(p place.Place) *evaluator.CodeJudge {
+func (c *compiler) aggregatorProgram(p document.Place) *evaluator.CodeJudge {
 	script := p.Sub("script")
 	switch {
 	case script.Has() && p.Has("path"):
@@ -194,7 +194,7 @@ func (c *compiler) aggregatorProgram(p place.Place) *evaluator.CodeJudge {
 }
 
 // interpreted is the command for a program that is named by its path.
-func (c *compiler) interpreted(script place.Place) []string {
+func (c *compiler) interpreted(script document.Place) []string {
 	word := script.Text()
 	if by, ok := interpreters[path.Ext(word)]; ok {
 		return []string{by, word}
@@ -205,7 +205,7 @@ func (c *compiler) interpreted(script place.Place) []string {
 	return []string{word}
 }
 
-func (c *compiler) aggregatorJudge(p place.Place) *evaluator.LLMJudge {
+func (c *compiler) aggregatorJudge(p document.Place) *evaluator.LLMJudge {
 	spec := &evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	if p.Has("prompt") {
 		spec.Template = c.template(p.Sub("prompt"), append(evaluator.JudgeVariables(), evaluator.ResultsVariables()...))

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/testbed"
 )
@@ -42,7 +41,7 @@ type suite struct {
 	file string
 	// keys is where the suite keys are: the file itself, the one next to its
 	// lines, or nowhere.
-	keys   place.Place
+	keys   document.Place
 	inputs []schema.Input
 	// lookups are remembered, since what a suite names is read for every case.
 	lookups  map[document.Reference]document.Lookup
@@ -58,12 +57,12 @@ type suite struct {
 	// ids and of all.
 	needs      map[string]string
 	needOfAll  string
-	judges     map[string]place.Place // of tests of AgentV 5, by their ids
-	extensions place.Place            // of AgentV 5
-	perTarget  bool                   // the tests are run against several targets
-	twice      []schema.Problem       // warnings about targets that are listed twice
-	trials     trialPlan              // of every test
-	named      place.Place            // the one of several targets that the test is compiled for
+	judges     map[string]document.Place // of tests of AgentV 5, by their ids
+	extensions document.Place            // of AgentV 5
+	perTarget  bool                      // the tests are run against several targets
+	twice      []schema.Problem          // warnings about targets that are listed twice
+	trials     trialPlan                 // of every test
+	named      document.Place            // the one of several targets that the test is compiled for
 	// lacking counts the tests that are not run, by what they need.
 	lacking map[string]int
 }
@@ -167,7 +166,7 @@ func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.D
 	}
 	out := agentv5.Rewrite(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
-	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = formV5, out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, place.Place{Doc: doc, Path: []any{"extensions"}}
+	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = formV5, out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, document.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc
 }
 
@@ -177,9 +176,9 @@ func (s *suite) open(doc *document.Document) ([]schema.Problem, bool) {
 	var problems []schema.Problem
 	switch {
 	case doc.IsObject():
-		s.keys, s.isTests = place.Place{Doc: doc}, listKey(doc) == testsKey
+		s.keys, s.isTests = document.Place{Doc: doc}, listKey(doc) == testsKey
 		if s.isTests {
-			s.form, s.keys = cmp.Or(s.form, "AgentV 4"), place.Place{Doc: withCurrentNames(doc)}
+			s.form, s.keys = cmp.Or(s.form, "AgentV 4"), document.Place{Doc: withCurrentNames(doc)}
 		}
 		problems = checkSuite(doc)
 	case !doc.IsList():
@@ -246,7 +245,7 @@ func (s *suite) openSidecar() []schema.Problem {
 		s.inputs = append(s.inputs, schema.Input{File: file, Role: "suite"})
 		doc, problems := s.Open(file)
 		if doc != nil {
-			s.keys = place.Place{Doc: doc}
+			s.keys = document.Place{Doc: doc}
 			problems = doc.Check("#EvalcaseSidecar", schema.Warning)
 		}
 		if ext == ".yaml" {
@@ -278,7 +277,7 @@ func (s *suite) name() string {
 // A compiler makes a case of one item of a suite.
 type compiler struct {
 	*suite
-	tc place.Place
+	tc document.Place
 	caseFile
 	// target is what is known of the case's target; nothing can be checked
 	// where known is false.
@@ -306,7 +305,7 @@ type caseFile struct {
 // compile makes a case of an item, of which some problems are known. An
 // item with errors has none.
 func (s *suite) compile(doc *document.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
-	c := &compiler{suite: s, tc: place.Place{Doc: doc}, inputs: slices.Clone(s.inputs)}
+	c := &compiler{suite: s, tc: document.Place{Doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
 	tc := c.build()
 	switch {
@@ -421,7 +420,7 @@ func (c *compiler) checkExecution() {
 // missing name nor one that is the default's is a mistake where there is a default.
 func (c *compiler) findTarget() string {
 	name, at := "", c.tc
-	for _, p := range []place.Place{c.tc.Sub("execution", "target"), c.named, c.keys.Sub("execution", "target"), c.keys.Sub("target")} {
+	for _, p := range []document.Place{c.tc.Sub("execution", "target"), c.named, c.keys.Sub("execution", "target"), c.keys.Sub("target")} {
 		if p.Has("hooks") {
 			c.need("hooks of a target")
 		}
@@ -454,7 +453,7 @@ func (c *compiler) isUnusable(name string) bool {
 
 // checkDefault demands a default target that can be used. A test of AgentV whose target
 // is not supported is skipped, as one that names it is.
-func (c *compiler) checkDefault(at place.Place) {
+func (c *compiler) checkDefault(at document.Place) {
 	if len(c.Settings.Targets)+len(c.Settings.Unusable) == 0 {
 		return // nothing is configured
 	}
@@ -472,7 +471,7 @@ func (c *compiler) checkDefault(at place.Place) {
 
 // resolve finds the target that is named at a place; empty where it is not
 // known, and for the name default where no target has it.
-func (c *compiler) resolve(p place.Place) string {
+func (c *compiler) resolve(p document.Place) string {
 	if own, ok, _ := targetname.Find(c.Settings, targetname.Qualified(p.Text(), c.file)); ok {
 		return own // which another file has otherwise
 	}
@@ -518,7 +517,7 @@ func (c *compiler) warn(p schema.Problem) {
 }
 
 // read reads what a part names, once for all cases of the suite.
-func (c *compiler) read(p place.Place, name, role string, most int64) (schema.File, bool) {
+func (c *compiler) read(p document.Place, name, role string, most int64) (schema.File, bool) {
 	ref := document.Reference{At: p.At(), Path: name, Role: role, Most: most}
 	found, ok := c.lookups[ref]
 	if !ok {

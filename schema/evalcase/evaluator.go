@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -61,7 +61,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 }
 
 // listed finds the list of evaluators: that of the case wins.
-func (c *compiler) listed() place.Place {
+func (c *compiler) listed() document.Place {
 	own, short := c.tc.Sub("execution", "evaluators"), c.tc.Sub("evaluators")
 	switch {
 	case own.Has() && short.Has():
@@ -99,7 +99,7 @@ func (c *compiler) fallback(threshold float64) []schema.Evaluator {
 	}}
 }
 
-func (c *compiler) unknownType(p place.Place, kind string) {
+func (c *compiler) unknownType(p document.Place, kind string) {
 	hint := suggest.DidYouMean(kind, types())
 	if hint == "" {
 		hint = "write one of " + strings.Join(types(), ", ")
@@ -117,7 +117,7 @@ func types() []string {
 }
 
 // evaluator reads one evaluator.
-func (c *compiler) evaluator(p place.Place, threshold float64) (schema.Evaluator, bool) {
+func (c *compiler) evaluator(p document.Place, threshold float64) (schema.Evaluator, bool) {
 	c.takes(p)
 	kind := p.Text("type")
 	def, ok := definitions[kind]
@@ -146,13 +146,13 @@ func (c *compiler) evaluator(p place.Place, threshold float64) (schema.Evaluator
 // checkEvaluator compares an evaluator with the definition of its type. Fields
 // that the definition lacks go to a program that wants them; no other evaluator
 // looks at them.
-func (c *compiler) checkEvaluator(p place.Place, def string) bool {
+func (c *compiler) checkEvaluator(p document.Place, def string) bool {
 	return c.checkFields(p, def, p.Has("script") || p.IsObject("prompt"))
 }
 
 // checkFields warns of unknown fields unless the definition is open: then they are for a
 // program, also where they look like other fields, and a note says so.
-func (c *compiler) checkFields(p place.Place, def string, isOpen bool) bool {
+func (c *compiler) checkFields(p document.Place, def string, isOpen bool) bool {
 	found := p.Check(def, schema.Note)
 	if isOpen {
 		found = c.handedOver(found, p)
@@ -168,7 +168,7 @@ func (c *compiler) checkFields(p place.Place, def string, isOpen bool) bool {
 
 // handedOver makes notes of what looks like a mistake in the names of fields that a
 // program gets, and leaves out what is unknown and looks like nothing.
-func (c *compiler) handedOver(found []schema.Problem, p place.Place) []schema.Problem {
+func (c *compiler) handedOver(found []schema.Problem, p document.Place) []schema.Problem {
 	return slices.DeleteFunc(found, func(x schema.Problem) bool {
 		if x.Rule == "unknown-field" && x.Severity == schema.Error && p.Has("type") {
 			name := strings.TrimPrefix(x.Message, "unknown ")
@@ -179,7 +179,7 @@ func (c *compiler) handedOver(found []schema.Problem, p place.Place) []schema.Pr
 	})
 }
 
-func (c *compiler) spec(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) spec(p document.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	switch kind {
 	case "code_judge":
@@ -212,7 +212,7 @@ func (c *compiler) subject() evaluator.Subject {
 
 // judge returns the model that an evaluator names, else that of the case's target,
 // or nothing.
-func (c *compiler) judge(p place.Place) string {
+func (c *compiler) judge(p document.Place) string {
 	if p.Text("target") == "" {
 		return c.standardJudge()
 	}
@@ -228,7 +228,7 @@ func (c *compiler) standardJudge() string {
 	return c.Settings.Judge(c.target.Judge)
 }
 
-func (c *compiler) trajectory(p place.Place) schema.Spec {
+func (c *compiler) trajectory(p document.Place) schema.Spec {
 	spec := evaluator.Trajectory{Mode: cmp.Or(p.Text("mode"), evaluator.AnyOrder)}
 	if p.Has("minimums") {
 		if err := p.Sub("minimums").Decode(&spec.Minimums); err != nil {
@@ -263,7 +263,7 @@ var quantities = map[string]map[string]string{
 }
 
 // measured reads the bounds of what a sample takes.
-func (c *compiler) measured(p place.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) measured(p document.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	spec, rule := evaluator.Measured{Type: kind}, schema.Rule{Threshold: threshold}
 	for _, key := range p.Keys() {
 		quantity, ok := quantities[kind][key]
@@ -294,7 +294,7 @@ const explorationTolerance = 0.2
 
 // exploration reads the share of calls that is to be spent on reading; nil where
 // none is written.
-func (c *compiler) exploration(p place.Place) *evaluator.Exploration {
+func (c *compiler) exploration(p document.Place) *evaluator.Exploration {
 	if !p.Has("target_exploration_ratio") {
 		if p.Has("exploration_tolerance") {
 			c.warn(p.Problem("ignored", "`exploration_tolerance` means nothing without a ratio", "add `target_exploration_ratio`, or remove it", "exploration_tolerance"))

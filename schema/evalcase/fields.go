@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -29,7 +29,7 @@ type fieldFile struct {
 
 // fields reads which fields of the answer are compared, and takes what they
 // are compared with from the expected answer.
-func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema.Rule) {
+func (c *compiler) fields(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.FieldAccuracy
 	rule := schema.Rule{Threshold: threshold}
 	if how := p.Text("aggregation"); how != "weighted_average" {
@@ -73,7 +73,7 @@ func (c *compiler) fields(p place.Place, threshold float64) (schema.Spec, schema
 	return spec, rule
 }
 
-func (c *compiler) field(item place.Place, f fieldFile) evaluator.Field {
+func (c *compiler) field(item document.Place, f fieldFile) evaluator.Field {
 	out := evaluator.Field{Path: f.Path, Match: f.Match, Required: f.Required}
 	way, ok := evaluator.ParsePath(f.Path)
 	if !ok {
@@ -112,7 +112,7 @@ func (c *compiler) field(item place.Place, f fieldFile) evaluator.Field {
 }
 
 // unused warns of what says how to compare and means nothing to the match.
-func (c *compiler) unused(item place.Place, f fieldFile) {
+func (c *compiler) unused(item document.Place, f fieldFile) {
 	owners := map[string]string{"tolerance": "numeric_tolerance", "relative": "numeric_tolerance", "formats": "date"}
 	for _, key := range []string{"tolerance", "relative", "formats"} {
 		if item.Has(key) && f.Match != owners[key] {

@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/image"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // maxPath is how long a path may be; what is longer is a broken image.
 const maxPath = 1024
 
 // imageBlock reads an image: a data: URI, base64 that holds one, else a file.
-func (c *compiler) imageBlock(p place.Place) (schema.Block, bool) {
+func (c *compiler) imageBlock(p document.Place) (schema.Block, bool) {
 	if c.known && c.target.AcceptsImages != nil && !*c.target.AcceptsImages {
 		c.fail(p.Problem("no-images", "the target takes no images", "name another target, or describe the image in words", "value"))
 	}

@@ -10,12 +10,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // llmJudge reads a judge with a question of its own.
-func (c *compiler) llmJudge(p place.Place) schema.Spec {
+func (c *compiler) llmJudge(p document.Place) schema.Spec {
 	spec := evaluator.LLMJudge{Target: c.judge(p), Subject: c.subject()}
 	switch {
 	case p.IsObject("prompt"):
@@ -59,7 +58,7 @@ func (c *compiler) used(template string) evaluator.Subject {
 
 // template reads a prompt, which is a file where it is one word. It may hold the
 // variables that are known.
-func (c *compiler) template(p place.Place, known []string) string {
+func (c *compiler) template(p document.Place, known []string) string {
 	text := p.Text()
 	if file, is := promptFile(text); is {
 		f, ok := c.read(p, file, "prompt", maxText)
@@ -99,7 +98,7 @@ func promptFile(text string) (file string, is bool) {
 	return text, !strings.ContainsAny(text, " \t\r\n") && !strings.Contains(text, "{{")
 }
 
-func (c *compiler) codeJudge(p place.Place) schema.Spec {
+func (c *compiler) codeJudge(p document.Place) schema.Spec {
 	program := c.program(p, p.Sub("script"))
 	if program == nil {
 		return nil
@@ -115,7 +114,7 @@ func (c *compiler) codeJudge(p place.Place) schema.Spec {
 const maxCalls = 50
 
 // mayAsk lets a program ask the model that judges.
-func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
+func (c *compiler) mayAsk(p document.Place, spec *evaluator.CodeJudge) {
 	if !p.IsObject("target") {
 		return
 	}
@@ -130,7 +129,7 @@ func (c *compiler) mayAsk(p place.Place, spec *evaluator.CodeJudge) {
 
 // config is what a program is handed: config, and every field next to it that
 // the format does not know.
-func (c *compiler) config(p place.Place, def string) json.RawMessage {
+func (c *compiler) config(p document.Place, def string) json.RawMessage {
 	known := document.Fields(def)
 	if def == "#EvalcasePrompt" {
 		known = append(slices.Clip(known), "command") // another name for script
@@ -167,7 +166,7 @@ func (c *compiler) config(p place.Place, def string) json.RawMessage {
 
 // program reads the command at a position, with the files that it is
 // made of. It runs in cwd, else in the folder of the file that names it.
-func (c *compiler) program(p, script place.Place) *evaluator.Program {
+func (c *compiler) program(p, script document.Place) *evaluator.Program {
 	reader := command.Reader{Source: c.Source, Lookup: c.Read}
 	dir, problem := reader.Folder(p.Doc.File, p.Text("cwd"))
 	if problem != nil {
@@ -196,7 +195,7 @@ func (c *compiler) program(p, script place.Place) *evaluator.Program {
 }
 
 // rubrics reads a list of criteria and what decides about them.
-func (c *compiler) rubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
+func (c *compiler) rubrics(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
 	criteria, rule, problems := readRubrics(list, threshold)
 	c.problems = append(c.problems, problems...)
 	return criteria, rule

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // readTags are those at some places, each once: texts, lists of them, and objects, whose fields are
 // key=value.
-func readTags(of ...place.Place) []string {
+func readTags(of ...document.Place) []string {
 	var out []string
 	add := func(tag string) {
 		if tag != "" && !slices.Contains(out, tag) {
@@ -30,7 +30,7 @@ func readTags(of ...place.Place) []string {
 }
 
 // keyed are the texts of an object.
-func keyed(p place.Place) map[string]string {
+func keyed(p document.Place) map[string]string {
 	if !p.IsObject() {
 		return nil
 	}
@@ -47,7 +47,7 @@ func keyed(p place.Place) map[string]string {
 const maxMetadata = 8 << 10
 
 // readFacts are what the results of AgentV say of a test of a suite.
-func readFacts(suite, test place.Place) schema.Facts {
+func readFacts(suite, test document.Place) schema.Facts {
 	out := schema.Facts{Category: suite.Text("category"), Tags: keyed(suite.Sub("tags"))}
 	if raw := test.JSON("metadata"); test.IsObject("metadata") && len(raw) <= maxMetadata {
 		out.Metadata = raw

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -26,7 +25,7 @@ type answer struct {
 	reference string
 	value     json.RawMessage
 	// from is its position; isBroken reports that it has a mistake.
-	from     place.Place
+	from     document.Place
 	isBroken bool
 }
 
@@ -90,7 +89,7 @@ func isSame(a, b []schema.Message) bool {
 
 // said reads one form of the input. The system messages that come first are the
 // system prompt, as every target takes one.
-func (c *compiler) said(from place.Place) conversation {
+func (c *compiler) said(from document.Place) conversation {
 	switch {
 	case from.IsText():
 		return conversation{messages: []schema.Message{{Role: schema.RoleUser, Content: from.Text()}}}
@@ -114,7 +113,7 @@ func (c *compiler) said(from place.Place) conversation {
 }
 
 // layers makes the system prompt of a message, with the files that it is of.
-func (c *compiler) layers(p place.Place) []schema.Layer {
+func (c *compiler) layers(p document.Place) []schema.Layer {
 	m, ok := c.message(p)
 	switch {
 	case !ok:
@@ -158,7 +157,7 @@ func (c *compiler) expected() answer {
 }
 
 // answerWith is the answer that is expected of a turn.
-func (c *compiler) answerWith(output place.Place) answer { return c.answerIn(output).complete() }
+func (c *compiler) answerWith(output document.Place) answer { return c.answerIn(output).complete() }
 
 // complete finds the text of the answer, and its value where it is JSON.
 func (a answer) complete() answer {
@@ -179,7 +178,7 @@ func (a answer) complete() answer {
 }
 
 // answerIn reads the short form of the expected answer.
-func (c *compiler) answerIn(output place.Place) answer {
+func (c *compiler) answerIn(output document.Place) answer {
 	switch {
 	case output.IsText():
 		return answer{messages: []schema.Message{{Role: schema.RoleAssistant, Content: output.Text()}}, from: output}
@@ -193,7 +192,7 @@ func (c *compiler) answerIn(output place.Place) answer {
 }
 
 // areMessages tells a list of messages from a structured answer.
-func areMessages(items []place.Place) bool {
+func areMessages(items []document.Place) bool {
 	for _, item := range items {
 		if !item.IsObject() || !item.Has("role") {
 			return false
@@ -202,7 +201,7 @@ func areMessages(items []place.Place) bool {
 	return len(items) > 0
 }
 
-func (c *compiler) messages(items []place.Place) []schema.Message {
+func (c *compiler) messages(items []document.Place) []schema.Message {
 	var out []schema.Message
 	calls := map[string]bool{}
 	for _, item := range items {
@@ -223,7 +222,7 @@ func (c *compiler) messages(items []place.Place) []schema.Message {
 }
 
 // message reads one message without its calls.
-func (c *compiler) message(p place.Place) (schema.Message, bool) {
+func (c *compiler) message(p document.Place) (schema.Message, bool) {
 	found := p.Check("#EvalcaseMessage", schema.Error)
 	c.problems = append(c.problems, found...)
 	if schema.HasErrors(found) {
@@ -246,7 +245,7 @@ func (c *compiler) message(p place.Place) (schema.Message, bool) {
 
 // content joins blocks to one text. The blocks are kept where they are more
 // than text.
-func (c *compiler) content(items []place.Place) (string, []schema.Block) {
+func (c *compiler) content(items []document.Place) (string, []schema.Block) {
 	var texts []string
 	var blocks []schema.Block
 	rich := false
@@ -271,7 +270,7 @@ func (c *compiler) content(items []place.Place) (string, []schema.Block) {
 // with one does not make the gap to the next block wider.
 func trimmed(text string) string { return strings.TrimRight(text, "\r\n") }
 
-func (c *compiler) block(p place.Place) (schema.Block, bool) {
+func (c *compiler) block(p document.Place) (schema.Block, bool) {
 	if p.IsText() {
 		return schema.Block{Type: "text", Text: p.Text()}, true
 	}
@@ -298,7 +297,7 @@ func (c *compiler) block(p place.Place) (schema.Block, bool) {
 	return schema.Block{Type: kind, Text: p.Text("value")}, true
 }
 
-func (c *compiler) unknownBlock(p place.Place, kind string) {
+func (c *compiler) unknownBlock(p document.Place, kind string) {
 	known := []string{"text", "file", "image", "json"}
 	hint := "write one of " + strings.Join(known, ", ")
 	if !p.Has("type") {
@@ -313,7 +312,7 @@ func (c *compiler) unknownBlock(p place.Place, kind string) {
 
 // fileBlock reads a file that goes into the message of a model and of which an
 // agent gets the path.
-func (c *compiler) fileBlock(p place.Place) (schema.Block, bool) {
+func (c *compiler) fileBlock(p document.Place) (schema.Block, bool) {
 	f, ok := c.read(p.Sub("value"), p.Text("value"), "file", maxText)
 	if !ok {
 		return schema.Block{}, false
@@ -331,7 +330,7 @@ func (c *compiler) fileBlock(p place.Place) (schema.Block, bool) {
 
 // calls reads the calls of an assistant message into it. Those in short bring
 // their answers, which are messages of their own.
-func (c *compiler) calls(p place.Place, m *schema.Message, before int) []schema.Message {
+func (c *compiler) calls(p document.Place, m *schema.Message, before int) []schema.Message {
 	var answers []schema.Message
 	for i, item := range p.List("tool_calls") {
 		if m.Role != schema.RoleAssistant {
@@ -362,7 +361,7 @@ func (c *compiler) calls(p place.Place, m *schema.Message, before int) []schema.
 }
 
 // shortCall reads a call that is written as tool, input and output.
-func (c *compiler) shortCall(p place.Place, number int) (schema.ToolCall, []schema.Message) {
+func (c *compiler) shortCall(p document.Place, number int) (schema.ToolCall, []schema.Message) {
 	c.problems = append(c.problems, p.Check("#EvalcaseShortCall", schema.Error)...)
 	call := schema.ToolCall{
 		ID: p.Text("id"), Type: "function",

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // asserted are the names of the list of assertions.
@@ -18,10 +17,10 @@ var names = map[string]string{"input_messages": "input", "expected_messages": "e
 // test as an assertion. It is the document itself where nothing is older. Values keep
 // their positions.
 func withCurrentNames(doc *document.Document) *document.Document {
-	if doc == nil || !doc.IsObject() || !isOlder(place.Place{Doc: doc}) {
+	if doc == nil || !doc.IsObject() || !isOlder(document.Place{Doc: doc}) {
 		return doc
 	}
-	at := place.Place{Doc: doc}
+	at := document.Place{Doc: doc}
 	fields := renamed(at)
 	for i, f := range fields {
 		switch f.Name {
@@ -41,15 +40,15 @@ func withCurrentNames(doc *document.Document) *document.Document {
 }
 
 // isOlder reports whether a test or a suite has an older name.
-func isOlder(p place.Place) bool {
-	has := func(p place.Place) bool {
+func isOlder(p document.Place) bool {
+	has := func(p document.Place) bool {
 		return p.Has("assert") || p.Has("evaluators") || p.Has("rubrics") || p.Has("input_messages") || p.Has("expected_messages")
 	}
 	return has(p) || has(p.Sub("execution")) || slices.ContainsFunc(p.List("turns"), has)
 }
 
 // renamed are the fields of an object under their names of today.
-func renamed(p place.Place) []document.NamedPiece {
+func renamed(p document.Place) []document.NamedPiece {
 	var out []document.NamedPiece
 	var all []document.Piece
 	if p.Has("rubrics") {

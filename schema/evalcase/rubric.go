@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // rangeScale is the highest score that a range describes.
@@ -27,7 +27,7 @@ func (r *reader) warn(p schema.Problem) {
 }
 
 // readRubrics reads a list of criteria and what decides about them.
-func readRubrics(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule, []schema.Problem) {
+func readRubrics(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule, []schema.Problem) {
 	r := &reader{}
 	criteria, rule := r.criteria(list, threshold)
 	return criteria, rule, r.problems
@@ -45,7 +45,7 @@ type rubricFile struct {
 	Least           *float64 `json:"required_min_score"`
 }
 
-func (r *reader) criteria(list place.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
+func (r *reader) criteria(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var criteria []evaluator.RubricCriterion
 	first := map[string]schema.Position{}
@@ -80,7 +80,7 @@ func (r *reader) criteria(list place.Place, threshold float64) ([]evaluator.Rubr
 
 // decides puts weight and demand of a criterion into the rule and gives the
 // weight.
-func (r *reader) decides(item place.Place, f rubricFile, rule *schema.Rule) float64 {
+func (r *reader) decides(item document.Place, f rubricFile, rule *schema.Rule) float64 {
 	weight := 1.0
 	if f.Weight != nil {
 		weight = *f.Weight
@@ -117,7 +117,7 @@ func putNumber(m map[string]float64, key string, x float64) map[string]float64 {
 
 // ranges reads the meaning of scores: a description by score, or a list of
 // ranges.
-func (r *reader) ranges(item place.Place) []evaluator.ScoreRange {
+func (r *reader) ranges(item document.Place) []evaluator.ScoreRange {
 	if !item.IsObject() || !item.Has("score_ranges") {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (r *reader) ranges(item place.Place) []evaluator.ScoreRange {
 	return out
 }
 
-func (r *reader) points(from place.Place) []evaluator.ScoreRange {
+func (r *reader) points(from document.Place) []evaluator.ScoreRange {
 	var out []evaluator.ScoreRange
 	for _, key := range from.Keys() {
 		score, err := strconv.ParseFloat(key, 64)
@@ -158,7 +158,7 @@ func (r *reader) points(from place.Place) []evaluator.ScoreRange {
 	return out
 }
 
-func (r *reader) rangeList(from place.Place) []evaluator.ScoreRange {
+func (r *reader) rangeList(from document.Place) []evaluator.ScoreRange {
 	var out []evaluator.ScoreRange
 	for _, item := range from.List() {
 		var ends []float64

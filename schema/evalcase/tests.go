@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/unread"
 	"github.com/gavel-evals/gavel/schema/workspace"
@@ -21,7 +20,7 @@ const maxTests = 64 << 20
 
 // places are the cases of the suite. A suite of AgentV 4 lists them under `tests`,
 // as objects or as paths of files with more of them.
-func (s *suite) places(doc *document.Document) ([]place.Place, []schema.Problem) {
+func (s *suite) places(doc *document.Document) ([]document.Place, []schema.Problem) {
 	var list []any
 	if doc.IsObject() {
 		list = append(list, listKey(doc))
@@ -29,11 +28,11 @@ func (s *suite) places(doc *document.Document) ([]place.Place, []schema.Problem)
 	if !s.isTests {
 		return s.placesIn(doc, list), nil
 	}
-	named := place.Place{Doc: doc, Path: list}
+	named := document.Place{Doc: doc, Path: list}
 	if named.IsText() {
 		return s.testsIn(named)
 	}
-	var out []place.Place
+	var out []document.Place
 	var problems []schema.Problem
 	s.Budget.At(list...)
 	for _, item := range named.List() {
@@ -56,18 +55,18 @@ func (s *suite) takes(n int) {
 	}
 }
 
-func (s *suite) placesIn(doc *document.Document, list []any) []place.Place {
+func (s *suite) placesIn(doc *document.Document, list []any) []document.Place {
 	s.takes(doc.Items(list...))
-	out := make([]place.Place, doc.Items(list...))
+	out := make([]document.Place, doc.Items(list...))
 	for i := range out {
-		out[i] = place.Place{Doc: doc, Path: append(slices.Clip(list), i)}
+		out[i] = document.Place{Doc: doc, Path: append(slices.Clip(list), i)}
 	}
 	return out
 }
 
 // testsIn are the cases of a file that the suite names: a list of cases, a case a
 // line, or an object with `tests`.
-func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
+func (s *suite) testsIn(named document.Place) ([]document.Place, []schema.Problem) {
 	set, isSet := fragment.Expand(s.Source, named.At(), named.Text())
 	if !isSet {
 		return s.testsOf(named, named.Text())
@@ -79,7 +78,7 @@ func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
 	case len(set.Files) == 0:
 		return nil, []schema.Problem{named.Problem("missing-file", fmt.Sprintf("there are no tests in %s", named.Text()), "name files with tests, or a folder with folders that have a case.yaml")}
 	}
-	var out []place.Place
+	var out []document.Place
 	var problems []schema.Problem
 	for _, file := range set.Files {
 		more, found := s.testsOf(named, file)
@@ -89,7 +88,7 @@ func (s *suite) testsIn(named place.Place) ([]place.Place, []schema.Problem) {
 }
 
 // testsOf are the tests of one file.
-func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema.Problem) {
+func (s *suite) testsOf(named document.Place, file string) ([]document.Place, []schema.Problem) {
 	file = strings.TrimPrefix(file, "file://")
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl"}, path.Ext(file)) {
 		return nil, []schema.Problem{named.Problem("wrong-value", fmt.Sprintf("tests are not read from %q", file), "name a file that ends in .yaml, .json or .jsonl")}
@@ -111,7 +110,7 @@ func (s *suite) testsOf(named place.Place, file string) ([]place.Place, []schema
 	switch {
 	case doc.IsObject() && !doc.Has("tests"):
 		s.Budget.Spend(document.Tests, 1)
-		return []place.Place{fragment.Case(doc)}, append(found.Problems, problems...)
+		return []document.Place{fragment.Case(doc)}, append(found.Problems, problems...)
 	case doc.IsObject():
 		list = []any{"tests"}
 	}
@@ -176,7 +175,7 @@ func (s *suite) reportLacks(doc *document.Document, all int) []schema.Problem {
 // the files of both before the text of the first message of the user.
 func (c *compiler) testInput() conversation {
 	said := conversation{}
-	for _, p := range []place.Place{c.keys.Sub("input"), c.tc.Sub("input")} {
+	for _, p := range []document.Place{c.keys.Sub("input"), c.tc.Sub("input")} {
 		if !p.Has() {
 			continue
 		}
@@ -202,7 +201,7 @@ func (c *compiler) testInput() conversation {
 // attach puts the files of input_files before the first message of the user.
 func (c *compiler) attach(messages []schema.Message) {
 	var blocks []schema.Block
-	for _, p := range []place.Place{c.keys.Sub("input_files"), c.tc.Sub("input_files")} {
+	for _, p := range []document.Place{c.keys.Sub("input_files"), c.tc.Sub("input_files")} {
 		for _, item := range p.List() {
 			f, ok := c.read(item, item.Text(), "file", maxText)
 			if !ok {
@@ -235,7 +234,7 @@ func (c *compiler) bands() *schema.Bands {
 		return &schema.Bands{Pass: passing, Borderline: borderline}
 	}
 	pass := passing
-	for _, p := range []place.Place{c.keys.Sub("threshold"), c.keys.Sub("execution", "threshold"), c.tc.Sub("execution", "threshold")} {
+	for _, p := range []document.Place{c.keys.Sub("threshold"), c.keys.Sub("execution", "threshold"), c.tc.Sub("execution", "threshold")} {
 		if p.Has() {
 			pass = p.Number()
 		}

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // trajectoryArguments are those of a step with one of some names, as canonical JSON, nil where none is compared; and the
 // names of those that may have any value.
-func trajectoryArguments(item place.Place, names []string) (json.RawMessage, []string) {
+func trajectoryArguments(item document.Place, names []string) (json.RawMessage, []string) {
 	if !item.IsObject("args") {
 		return nil, nil
 	}

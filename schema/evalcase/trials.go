@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/place"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // most bounds the samples of a case.
@@ -22,7 +22,7 @@ type trialPlan struct {
 // readTrials returns what `trials` of an execution asks for: {count, strategy}. The mean of trials is
 // a score, and so is the best one (pass_at_k, which is AgentV's default). A bound of a
 // confidence interval is not, since it depends on how many were taken; a warning says so.
-func readTrials(execution place.Place) (trialPlan, []schema.Problem) {
+func readTrials(execution document.Place) (trialPlan, []schema.Problem) {
 	p := execution.Sub("trials")
 	if !p.IsObject() {
 		return trialPlan{}, nil

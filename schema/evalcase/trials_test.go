@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // TestRead: the mean of trials and the best one are read, and a warning names every other strategy.
@@ -27,7 +26,7 @@ func TestRead(t *testing.T) {
 		{"{execution: {trials: {count: 1001}}}", trialPlan{}, "a.yaml:1:23: warning: the number of runs"},
 	} {
 		doc, _ := document.Parse("a.yaml", []byte(tt.written))
-		got, problems := readTrials(place.Place{Doc: doc, Path: []any{"execution"}})
+		got, problems := readTrials(document.Place{Doc: doc, Path: []any{"execution"}})
 		said := ""
 		if len(problems) > 0 {
 			said = problems[0].String()
@@ -36,7 +35,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %+v and %q, want %+v and %q", tt.written, got, said, tt.want, tt.problem)
 		}
 	}
-	if got, problems := readTrials(place.Place{}); got != (trialPlan{}) || problems != nil {
+	if got, problems := readTrials(document.Place{}); got != (trialPlan{}) || problems != nil {
 		t.Errorf("without a suite: %+v and %v", got, problems)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/place"
 )
 
 // agrees is what is judged of a turn that has an expected answer and no assertions, where
@@ -86,10 +86,12 @@ func (c *compiler) turns(threshold float64) []schema.Evaluator {
 }
 
 // isJudged reports whether anything is asserted of a turn.
-func isJudged(p place.Place) bool { return len(p.List("assertions")) > 0 || p.Has("expected_output") }
+func isJudged(p document.Place) bool {
+	return len(p.List("assertions")) > 0 || p.Has("expected_output")
+}
 
 // turn are the evaluators of one turn.
-func (c *compiler) turn(p place.Place, threshold float64) []schema.Evaluator {
+func (c *compiler) turn(p document.Place, threshold float64) []schema.Evaluator {
 	switch {
 	case len(p.List("assertions")) > 0:
 		return c.listOf(p.List("assertions"), threshold)

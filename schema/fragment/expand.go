@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -54,13 +53,13 @@ func Expand(src document.Source, written schema.Position, name string) (Set, boo
 
 // Case is a test in a file of its own, which has the name of its folder as its id unless it has
 // one.
-func Case(doc *document.Document) place.Place {
+func Case(doc *document.Document) document.Place {
 	if base := path.Base(doc.File); !doc.IsObject() || doc.Has("id") || base != "case.yaml" && base != "case.yml" {
-		return place.Place{Doc: doc}
+		return document.Place{Doc: doc}
 	}
 	fields := []document.NamedPiece{{Name: "id", Piece: document.TextPiece(doc.At(), path.Base(path.Dir(doc.File)))}}
 	for _, key := range doc.Keys() {
 		fields = append(fields, document.NamedPiece{Name: key, Piece: doc.Piece(key)})
 	}
-	return place.Place{Doc: document.Compose(doc.File, document.ObjectPiece(doc.At(), fields...))}
+	return document.Place{Doc: document.Compose(doc.File, document.ObjectPiece(doc.At(), fields...))}
 }

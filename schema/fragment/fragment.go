@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -139,7 +138,7 @@ func (f *Finder) read(file string) suite {
 	if doc == nil {
 		return out
 	}
-	tests := place.Place{Doc: doc, Path: []any{"tests"}}
+	tests := document.Place{Doc: doc, Path: []any{"tests"}}
 	for _, p := range append(tests.List(), tests) {
 		name := p.Text()
 		if name == "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -59,7 +58,7 @@ var languages = map[string]string{".js": "node", ".mjs": "node", ".cjs": "node",
 
 // extend adds the extensions of a suite of AgentV 5: programs that prepare the workspace, and
 // rules for agents that are copied into it.
-func (r *Reader) extend(list place.Place, out *Result) {
+func (r *Reader) extend(list document.Place, out *Result) {
 	items := list.List()
 	for _, event := range events {
 		for _, p := range items {
@@ -86,7 +85,7 @@ func (r *Reader) extend(list place.Place, out *Result) {
 }
 
 // cut parts the name of an extension from when it runs.
-func cut(p place.Place) (name, event string) {
+func cut(p document.Place) (name, event string) {
 	name = p.Text()
 	if p.IsObject() {
 		return p.Text("id"), p.Text("hook")
@@ -98,7 +97,7 @@ func cut(p place.Place) (name, event string) {
 }
 
 // call has a function of a file prepare the workspace, or clear up after it.
-func (r *Reader) call(p place.Place, name, event string, out *Result) {
+func (r *Reader) call(p document.Place, name, event string, out *Result) {
 	name = strings.TrimPrefix(name, "file://")
 	by, known := languages[path.Ext(name)]
 	if !known {
@@ -122,7 +121,7 @@ func (r *Reader) call(p place.Place, name, event string, out *Result) {
 
 // stage copies the rules that are listed into the workspace. Without a list the agent finds
 // those that are in the workspace already, and without a workspace there is no such agent.
-func (r *Reader) stage(p place.Place, out *Result) {
+func (r *Reader) stage(p document.Place, out *Result) {
 	if out.Workspace == nil || !p.IsObject() {
 		return
 	}
@@ -153,7 +152,7 @@ func (r *Reader) stage(p place.Place, out *Result) {
 }
 
 // stageFile copies one file into the workspace.
-func (r *Reader) stageFile(at place.Place, name, to string, out *Result) {
+func (r *Reader) stageFile(at document.Place, name, to string, out *Result) {
 	found := r.src.Read(document.Reference{At: at.At(), Path: name, Role: "workspace"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if found.Found() {

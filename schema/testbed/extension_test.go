@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -26,7 +25,7 @@ func extended(t *testing.T, text string) testbed.Result {
 		"suites/bench/a.txt": {Data: []byte("a")}, "suites/bench/skills/b.md": {Data: []byte("b")}, "rules/pdf/SKILL.md": {Data: []byte("pdf")}, "rules/AGENTS.md": {Data: []byte("be kind")},
 	}
 	reader := testbed.NewReader(document.Source{FS: files, Root: "suites", KeyRoot: "suites"})
-	return reader.Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"environment"}}, Extensions: place.Place{Doc: doc, Path: []any{"extensions"}}})
+	return reader.Read(testbed.Source{Suite: document.Place{Doc: doc, Path: []any{"environment"}}, Extensions: document.Place{Doc: doc, Path: []any{"extensions"}}})
 }
 
 // TestExtensions: programs run in the order of their events, by what runs their language, and

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -63,9 +62,9 @@ func NewReader(src document.Source) *Reader {
 type Source struct {
 	// Suite and Own are that of the suite and that of the test, whose fields win. A text is
 	// the name of a file with it.
-	Suite, Own place.Place
+	Suite, Own document.Place
 	// Extensions are those of a suite of AgentV 5.
-	Extensions place.Place
+	Extensions document.Place
 }
 
 // Read reads the workspace of a test.
@@ -77,10 +76,10 @@ func (r *Reader) Read(from Source) Result {
 	return out
 }
 
-func (r *Reader) read(suite, own place.Place) Result {
+func (r *Reader) read(suite, own document.Place) Result {
 	var out Result
-	layers := []place.Place{}
-	for _, v := range []place.Place{suite, own} {
+	layers := []document.Place{}
+	for _, v := range []document.Place{suite, own} {
 		if v.Has() {
 			if v = r.referenced(v, &out); v.Has() {
 				layers = append(layers, v)
@@ -118,14 +117,14 @@ func (r *Reader) read(suite, own place.Place) Result {
 }
 
 // isFolder reports whether a path is one of a folder of the repository.
-func (r *Reader) isFolder(from place.Place) bool {
+func (r *Reader) isFolder(from document.Place) bool {
 	_, problem := (command.Reader{Source: r.src}).Folder(from.Doc.File, from.Text())
 	return problem == nil || problem.Rule != "missing-file"
 }
 
 // setUp reads the program that prepares the folder of AgentV 5. It prepares the workspace
 // instead: it starts there, and finds it by the path of the folder.
-func (r *Reader) setUp(v, folder place.Place, out *Result) {
+func (r *Reader) setUp(v, folder document.Place, out *Result) {
 	at := ""
 	if folder.Text() != "" {
 		at = path.Join(path.Dir(folder.Doc.File), folder.Text())
@@ -137,35 +136,35 @@ func (r *Reader) setUp(v, folder place.Place, out *Result) {
 }
 
 // referenced is a workspace that may be in a file of its own.
-func (r *Reader) referenced(v place.Place, out *Result) place.Place {
+func (r *Reader) referenced(v document.Place, out *Result) document.Place {
 	if v.Text() == "" {
 		return v
 	}
 	found := r.src.Read(document.Reference{At: v.At(), Path: strings.TrimPrefix(v.Text(), "file://"), Role: "suite"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if !found.Found() {
-		return place.Place{}
+		return document.Place{}
 	}
 	doc, problems := document.Parse(found.File.Path, found.File.Data)
 	out.Problems = append(out.Problems, problems...)
 	if doc == nil || schema.HasErrors(problems) {
-		return place.Place{}
+		return document.Place{}
 	}
-	return place.Place{Doc: doc}
+	return document.Place{Doc: doc}
 }
 
 // last is the value at a path in the last of the layers that has one.
-func last(layers []place.Place, path ...any) place.Place {
+func last(layers []document.Place, path ...any) document.Place {
 	for _, l := range slices.Backward(layers) {
 		if v := l.Sub(path...); v.Has() {
 			return v
 		}
 	}
-	return place.Place{}
+	return document.Place{}
 }
 
 // lacking is what workspaces need that are not made here; empty where they are.
-func lacking(layers []place.Place) string {
+func lacking(layers []document.Place) string {
 	switch {
 	case last(layers, "docker").Has() || last(layers, "type").Text() == "docker":
 		return "a container (docker)"
@@ -180,7 +179,7 @@ func lacking(layers []place.Place) string {
 }
 
 // copy reads the template.
-func (r *Reader) copy(from place.Place, out *Result) {
+func (r *Reader) copy(from document.Place, out *Result) {
 	t, problem := r.folder(from.Doc.File, from.Text())
 	if problem != nil {
 		problem.Position = from.At()
@@ -255,11 +254,13 @@ func file(name string, data []byte, executable bool) workspace.File {
 
 // hasCommand reports whether a hook starts a program; one that only says how the
 // workspace is reset does not, as each sample has a workspace of its own.
-func hasCommand(hook place.Place) bool { return hook.Sub("command").Has() || hook.Sub("script").Has() }
+func hasCommand(hook document.Place) bool {
+	return hook.Sub("command").Has() || hook.Sub("script").Has()
+}
 
 // hook reads the program of an event. Words that name folder stand for the workspace;
 // empty names none.
-func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
+func (r *Reader) hook(v document.Place, event, folder string, out *Result) {
 	words := v.Sub("command")
 	if !words.Has() {
 		words = v.Sub("script")
@@ -296,7 +297,7 @@ func (r *Reader) hook(v place.Place, event, folder string, out *Result) {
 }
 
 // commandLine is the command of a hook: a list of words, or a text for the shell.
-func commandLine(words place.Place, dir string) command.Line {
+func commandLine(words document.Place, dir string) command.Line {
 	if text := words.Text(); text != "" {
 		return command.Line{Argv: []string{text}, Shell: true, Dir: dir, At: func(int) schema.Position { return words.At() }}
 	}

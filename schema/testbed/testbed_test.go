@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/place"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -33,15 +32,15 @@ func repository() fstest.MapFS {
 // read reads the workspace of a suite and of a test, each as YAML; empty for none.
 func read(t *testing.T, suite, own string) testbed.Result {
 	t.Helper()
-	value := func(text string) place.Place {
+	value := func(text string) document.Place {
 		if text == "" {
-			return place.Place{}
+			return document.Place{}
 		}
 		doc, problems := document.Parse("suites/a.yaml", []byte("workspace: "+text+"\n"))
 		if doc == nil || schema.HasErrors(problems) {
 			t.Fatalf("parse %s: %v", text, problems)
 		}
-		return place.Place{Doc: doc, Path: []any{"workspace"}}
+		return document.Place{Doc: doc, Path: []any{"workspace"}}
 	}
 	return testbed.NewReader(document.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(testbed.Source{Suite: value(suite), Own: value(own)})
 }
@@ -147,7 +146,7 @@ func TestALargeTemplate(t *testing.T) {
 		files["big/"+string(rune('a'+i%26))+time.Duration(i).String()] = &fstest.MapFile{Data: []byte("x")}
 	}
 	doc, _ := document.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
-	got := testbed.NewReader(document.Source{FS: files}).Read(testbed.Source{Suite: place.Place{Doc: doc, Path: []any{"workspace"}}})
+	got := testbed.NewReader(document.Source{FS: files}).Read(testbed.Source{Suite: document.Place{Doc: doc, Path: []any{"workspace"}}})
 	if len(got.Problems) != 1 || got.Problems[0].Rule != "too-large" {
 		t.Errorf("problems %v, want one of the rule too-large", got.Problems)
 	}

@@ -1,18 +1,16 @@
-// Package place has values of documents with the way to them.
-package place
+package document
 
 import (
 	"encoding/json"
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // A Place is a value of a document with the way to it, so that what is said of it has
 // a position. The place of no document has nothing in it.
 type Place struct {
-	Doc  *document.Document
+	Doc  *Document
 	Path []any
 }
 
@@ -109,9 +107,9 @@ func (p Place) Problem(rule, message, hint string, path ...any) schema.Problem {
 func (p Place) Decode(v any) error { return json.Unmarshal(p.JSON(), v) }
 
 // Piece is the value as a part of another document; one that is missing where there is none.
-func (p Place) Piece(path ...any) document.Piece {
+func (p Place) Piece(path ...any) Piece {
 	if p.Doc == nil {
-		return document.Piece{}
+		return Piece{}
 	}
 	return p.Doc.Piece(p.Way(path)...)
 }
