@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/shape"
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // A Document is a parsed file: a value whose every part knows its place.
@@ -91,7 +90,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 	if most := Limit(file); len(data) > most {
 		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), int64(most))}
 	}
-	if path.Ext(file) == ".jsonl" && !syntax.IsUTF16(data) {
+	if path.Ext(file) == ".jsonl" && !isUTF16(data) {
 		return parseLines(file, data)
 	}
 	doc, problems := parse(data, textIndex{file: file, lines: strings.Split(string(data), "\n")}, budget)
@@ -103,7 +102,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 
 // parse reads a text, which may be one of several lines of a file.
 func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []schema.Problem) {
-	expr, mistakes := syntax.Read(text.file, data, budget)
+	expr, mistakes := readTree(text.file, data, budget)
 	if len(mistakes) > 0 {
 		var problems []schema.Problem
 		for _, m := range mistakes {
@@ -200,12 +199,12 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 	n := &node{pos: b.position(expr.Pos()), kind: nullNode, scalar: "null"}
 	b.nodes++
 	switch {
-	case depth > syntax.MaxDepth:
-		b.fail(expr.Pos(), "too-deep", fmt.Sprintf("values are nested more than %d deep", syntax.MaxDepth), "flatten the file")
+	case depth > maxDepth:
+		b.fail(expr.Pos(), "too-deep", fmt.Sprintf("values are nested more than %d deep", maxDepth), "flatten the file")
 		return n
-	case b.nodes > syntax.MaxValues:
-		if b.nodes == syntax.MaxValues+1 {
-			b.fail(expr.Pos(), "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", syntax.MaxValues), "use fewer aliases")
+	case b.nodes > maxValues:
+		if b.nodes == maxValues+1 {
+			b.fail(expr.Pos(), "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", maxValues), "use fewer aliases")
 		}
 		return n
 	}

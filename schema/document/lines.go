@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // maxLines is how many bytes a .jsonl file may have; each of its lines is
@@ -109,7 +108,7 @@ func (d *Document) Dereferenced() (*Document, []schema.Problem) {
 	if !slices.ContainsFunc(d.text.lines, func(line string) bool { return strings.Contains(line, "$ref") }) {
 		return d, nil
 	}
-	out, problems := build(syntax.Dereference(d.expr), d.text)
+	out, problems := build(dereference(d.expr), d.text)
 	if out == nil {
 		return d, problems
 	}

@@ -1,11 +1,9 @@
-package syntax_test
+package document
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // TestMistakes holds that the mistakes that people make in JSON and YAML are
@@ -77,7 +75,7 @@ func TestMistakes(t *testing.T) {
 		{"a.yaml", "# nothing yet\n", "1:1: the file holds nothing but comments; fill it, or remove it"},
 		{"a.yaml", "a: é\n---\nb: 1\n", "3:1: the file holds more than one YAML document; put each into a file of its own"},
 	} {
-		expr, mistakes := syntax.Read(tt.name, []byte(tt.text), nil)
+		expr, mistakes := readTree(tt.name, []byte(tt.text), nil)
 		if expr != nil || len(mistakes) != 1 {
 			t.Errorf("%q: %v, mistakes %v; want no expression and one mistake", tt.text, expr, mistakes)
 			continue

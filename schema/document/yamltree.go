@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ type yamlTree struct {
 	// more ways than we do.
 	lines []int
 	wide  map[int][]int // the offsets of characters, in lines that are not ASCII
-	wrong *Mistake      // the first
+	wrong *mistake      // the first
 }
 
 func newYAMLTree(file string, data []byte) *yamlTree {
@@ -73,8 +73,8 @@ func (t *yamlTree) offset(n *yaml.Node) int {
 func (t *yamlTree) at(n *yaml.Node) token.Pos { return t.file.Pos(t.offset(n), token.NoRelPos) }
 
 // mistake makes one at the place of a node.
-func (t *yamlTree) mistake(n *yaml.Node, rule, message, hint string) *Mistake {
-	return placed(t.data, t.offset(n), Mistake{Rule: rule, Message: message, Hint: hint})
+func (t *yamlTree) mistake(n *yaml.Node, rule, message, hint string) *mistake {
+	return placed(t.data, t.offset(n), mistake{Rule: rule, Message: message, Hint: hint})
 }
 
 func (t *yamlTree) fail(n *yaml.Node, message, hint string) ast.Expr {
@@ -128,18 +128,18 @@ func (t *yamlTree) fields(n *yaml.Node) []*ast.Field {
 	}
 	known := map[string]bool{}
 	for _, f := range own {
-		known[name(f)] = true
+		known[labelName(f)] = true
 	}
 	for _, f := range merged {
-		if !known[name(f)] {
-			known[name(f)] = true
+		if !known[labelName(f)] {
+			known[labelName(f)] = true
 			own = append(own, f)
 		}
 	}
 	return own
 }
 
-func name(f *ast.Field) string {
+func labelName(f *ast.Field) string {
 	text, _, _ := ast.LabelName(f.Label) // it is a string of ours
 	return text
 }
@@ -249,13 +249,4 @@ func aroundPoint(digits string) string {
 		rest = "0" + rest
 	}
 	return cmp.Or(whole, "0") + "." + rest
-}
-
-// clip bounds what is quoted from a file.
-func clip(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }

@@ -1,4 +1,4 @@
-package syntax_test
+package document
 
 import (
 	"strings"
@@ -6,8 +6,6 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/format"
-
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // TestDereference: a reference is the value at its place, over which the keys next to it
@@ -24,7 +22,7 @@ func TestDereference(t *testing.T) {
 		{`{b: {$ref: "other.yaml#/a"}}`, `{b: {$ref: "other.yaml#/a"}}`},
 		{`{a: {$ref: "#/a"}}`, `{a: {$ref: "#/a"}}`},
 	} {
-		if got, want := printed(t, syntax.Dereference(read(t, tt.text))), printed(t, read(t, tt.want)); got != want {
+		if got, want := printed(t, dereference(read(t, tt.text))), printed(t, read(t, tt.want)); got != want {
 			t.Errorf("%s is\n%s, want\n%s", tt.text, got, want)
 		}
 	}
@@ -39,8 +37,8 @@ func TestManyReferences(t *testing.T) {
 		b.WriteString(", " + string(rune('a'+i+1)) + ": [" + strings.TrimSuffix(strings.Repeat(ref+", ", 16), ", ") + "]")
 	}
 	values := 0
-	ast.Walk(syntax.Dereference(read(t, b.String()+"}")), func(ast.Node) bool { values++; return true }, nil)
-	if most := 10 * syntax.MaxValues; values > most {
+	ast.Walk(dereference(read(t, b.String()+"}")), func(ast.Node) bool { values++; return true }, nil)
+	if most := 10 * maxValues; values > most {
 		t.Errorf("%d values, want at most %d", values, most)
 	}
 }
@@ -48,7 +46,7 @@ func TestManyReferences(t *testing.T) {
 func read(t *testing.T, text string) ast.Expr {
 	t.Helper()
 	text = strings.NewReplacer("$ref:", `"$ref":`).Replace(text)
-	expr, mistakes := syntax.Read("a.yaml", []byte(text), nil)
+	expr, mistakes := readTree("a.yaml", []byte(text), nil)
 	if len(mistakes) > 0 {
 		t.Fatalf("%s cannot be read: %v", text, mistakes)
 	}

@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 )
 
 // readYAML reads the one document of a text.
-func readYAML(file string, data []byte) (ast.Expr, *Mistake) {
+func readYAML(file string, data []byte) (ast.Expr, *mistake) {
 	expr, wrong, err := decodeYAML(file, data, data)
 	if err != nil && strings.Contains(err.Error(), "did not find expected ',' or") {
 		if without := withoutQuestions(data); len(without) != len(data) {
@@ -54,14 +54,14 @@ func restore(n *yaml.Node) {
 
 // decodeYAML reads the document of a text, which is data or a variant of it that has the same
 // characters at the same places but for substitutes. The error is that of the parser.
-func decodeYAML(file string, data, text []byte) (ast.Expr, *Mistake, error) {
+func decodeYAML(file string, data, text []byte) (ast.Expr, *mistake, error) {
 	var docs [2]yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	for i := range docs {
 		err := dec.Decode(&docs[i])
 		switch {
 		case errors.Is(err, io.EOF) && i == 0:
-			return nil, &Mistake{1, 1, "empty-file", "the file holds nothing but comments", "fill it, or remove it"}, nil
+			return nil, &mistake{1, 1, "empty-file", "the file holds nothing but comments", "fill it, or remove it"}, nil
 		case errors.Is(err, io.EOF):
 			if len(text) != len(data) {
 				restore(&docs[0])
@@ -77,7 +77,7 @@ func decodeYAML(file string, data, text []byte) (ast.Expr, *Mistake, error) {
 }
 
 // yamlValue makes the value of a document.
-func yamlValue(file string, data []byte, doc *yaml.Node) (ast.Expr, *Mistake) {
+func yamlValue(file string, data []byte, doc *yaml.Node) (ast.Expr, *mistake) {
 	t := newYAMLTree(file, data)
 	if m := t.checkAliases(doc); m != nil {
 		return nil, m
@@ -88,15 +88,15 @@ func yamlValue(file string, data []byte, doc *yaml.Node) (ast.Expr, *Mistake) {
 
 // checkTabs finds the lines that are indented with tabs. In a text over several
 // lines they mean no harm, and so they count only where the file cannot be read.
-func checkTabs(data []byte) []Mistake {
+func checkTabs(data []byte) []mistake {
 	if bytes.IndexByte(data, '\t') < 0 {
 		return nil
 	}
-	var found []Mistake
+	var found []mistake
 	for n, line := range strings.Split(string(data), "\n") {
 		i := strings.IndexByte(indent(line), '\t')
 		if i >= 0 && strings.TrimSpace(line) != "" && len(found) < maxMistakes {
-			found = append(found, Mistake{n + 1, i + 1, "yaml-tab", "the line is indented with a tab, and YAML allows only spaces", "use spaces"})
+			found = append(found, mistake{n + 1, i + 1, "yaml-tab", "the line is indented with a tab, and YAML allows only spaces", "use spaces"})
 		}
 	}
 	return found
@@ -107,14 +107,14 @@ func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(li
 
 // checkAliases works out how large a document becomes with its aliases
 // expanded, without expanding them, and finds anchors that hold themselves.
-func (t *yamlTree) checkAliases(doc *yaml.Node) *Mistake {
+func (t *yamlTree) checkAliases(doc *yaml.Node) *mistake {
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	e.size(doc)
 	switch {
 	case e.loop != nil:
 		return t.mistake(e.loop, "alias-loop", fmt.Sprintf("the anchor %q contains itself", e.loop.Value), "write the value out")
 	case e.first != nil:
-		return t.mistake(e.first, "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", MaxValues), "use fewer aliases")
+		return t.mistake(e.first, "too-many-values", fmt.Sprintf("the file holds more than %d values, aliases expanded", maxValues), "use fewer aliases")
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (e *expansion) size(n *yaml.Node) int {
 	e.sizes[n] = 0
 	size := 1
 	for _, c := range n.Content {
-		size = min(size+e.size(c), MaxValues+1)
+		size = min(size+e.size(c), maxValues+1)
 	}
 	if n.Kind == yaml.AliasNode {
 		size += e.size(n.Alias)
@@ -141,8 +141,8 @@ func (e *expansion) size(n *yaml.Node) int {
 			e.loop = n
 		}
 	}
-	size = min(size, MaxValues+1)
-	if size > MaxValues && e.first == nil {
+	size = min(size, maxValues+1)
+	if size > maxValues && e.first == nil {
 		e.first = n
 	}
 	e.sizes[n] = size

@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 )
 
 // yamlMistake turns an error of the parser into a mistake.
-func yamlMistake(data []byte, err error) *Mistake {
+func yamlMistake(data []byte, err error) *mistake {
 	s := search{data: data, left: maxSearch, depth: depthOf(data)}
 	s.problem, s.line = problemOf(err)
 	if strings.HasPrefix(s.problem, "exceeded max depth") {
-		return &Mistake{1, 1, "too-deep", fmt.Sprintf("values are nested more than %d deep", MaxDepth), "flatten the file"}
+		return &mistake{1, 1, "too-deep", fmt.Sprintf("values are nested more than %d deep", maxDepth), "flatten the file"}
 	}
 	at := s.findPosition()
 	e := explainYAML(s.problem, data, at)
@@ -32,7 +32,7 @@ func yamlMistake(data []byte, err error) *Mistake {
 	case e.begins != "":
 		at = max(line, line+strings.LastIndex(string(data[line:at+1]), e.begins))
 	}
-	return placed(data, at, Mistake{Rule: "syntax", Message: "not valid YAML: " + e.message, Hint: e.hint})
+	return placed(data, at, mistake{Rule: "syntax", Message: "not valid YAML: " + e.message, Hint: e.hint})
 }
 
 // yamlPlace is how the parser begins the text of an error.

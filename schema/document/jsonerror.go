@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ var hintsOfLines = map[string]string{
 }
 
 // jsonMistake returns in words of people what is wrong with JSON, and where.
-func jsonMistake(data []byte, err *json.SyntaxError) *Mistake {
+func jsonMistake(data []byte, err *json.SyntaxError) *mistake {
 	// The parser counts the byte that it does not take, but not the end.
 	at, problem := int(err.Offset)-1, err.Error()
 	if problem == "unexpected end of JSON input" {
@@ -35,7 +35,7 @@ func jsonMistake(data []byte, err *json.SyntaxError) *Mistake {
 }
 
 // unclosed is the mistake of a text that ends too early.
-func unclosed(data []byte) *Mistake {
+func unclosed(data []byte) *mistake {
 	var open []int // offsets of open brackets and the last quote
 	inString := false
 	for i := 0; i < len(data); i++ {
@@ -55,7 +55,7 @@ func unclosed(data []byte) *Mistake {
 			open = open[:len(open)-1]
 		}
 	}
-	m := Mistake{Rule: "syntax", Message: "not valid JSON: the file ends before its value does", Hint: "write the rest of it"}
+	m := mistake{Rule: "syntax", Message: "not valid JSON: the file ends before its value does", Hint: "write the rest of it"}
 	if len(open) == 0 {
 		return placed(data, len(bytes.TrimRight(data, " \t\r\n")), m)
 	}
@@ -66,11 +66,11 @@ func unclosed(data []byte) *Mistake {
 }
 
 // explainJSON returns why the byte at a place is not taken.
-func explainJSON(data []byte, at int, problem string) *Mistake {
+func explainJSON(data []byte, at int, problem string) *mistake {
 	c := data[at]
 	before := bytes.TrimRight(data[:at], " \t\r\n")
-	say := func(at int, message, hint string) *Mistake {
-		return placed(data, at, Mistake{Rule: "syntax", Message: "not valid JSON: " + message, Hint: hint})
+	say := func(at int, message, hint string) *mistake {
+		return placed(data, at, mistake{Rule: "syntax", Message: "not valid JSON: " + message, Hint: hint})
 	}
 	is := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(problem, w) })
@@ -103,7 +103,7 @@ func explainJSON(data []byte, at int, problem string) *Mistake {
 }
 
 // controlIn explains a control character in a string.
-func controlIn(data []byte, at int, say func(int, string, string) *Mistake) *Mistake {
+func controlIn(data []byte, at int, say func(int, string, string) *mistake) *mistake {
 	switch data[at] {
 	case '\n', '\r':
 		return say(at, "the string is not closed in its line", `close it; a line end in a text is written \n`)
@@ -116,7 +116,7 @@ func controlIn(data []byte, at int, say func(int, string, string) *Mistake) *Mis
 func isWord(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // strangeWord explains a word that has no quotes and is not a value.
-func strangeWord(data []byte, at int, problem string, say func(int, string, string) *Mistake) *Mistake {
+func strangeWord(data []byte, at int, problem string, say func(int, string, string) *mistake) *mistake {
 	from := at
 	for from > 0 && strings.IndexByte(" \t\r\n,:[]{}\"", data[from-1]) < 0 {
 		from--

@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 
 // readJSON lets the CUE parser see only what is JSON and not too deep: it
 // reads far more than JSON, and recurses as deep as the text goes.
-func readJSON(file string, data []byte) (ast.Expr, *Mistake) {
+func readJSON(file string, data []byte) (ast.Expr, *mistake) {
 	if at := tooDeep(data); at >= 0 {
-		return nil, placed(data, at, Mistake{Rule: "too-deep", Message: fmt.Sprintf("values are nested more than %d deep", MaxDepth), Hint: "flatten the file"})
+		return nil, placed(data, at, mistake{Rule: "too-deep", Message: fmt.Sprintf("values are nested more than %d deep", maxDepth), Hint: "flatten the file"})
 	}
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
@@ -45,7 +45,7 @@ func tooDeep(data []byte) int {
 			inString = !inString
 		case inString:
 		case c == '[' || c == '{':
-			if depth++; depth > MaxDepth+1 {
+			if depth++; depth > maxDepth+1 {
 				return i
 			}
 		case c == ']' || c == '}':
@@ -56,7 +56,7 @@ func tooDeep(data []byte) int {
 }
 
 // placed returns a mistake the place of a byte.
-func placed(data []byte, offset int, m Mistake) *Mistake {
+func placed(data []byte, offset int, m mistake) *mistake {
 	before := data[:min(max(offset, 0), len(data))]
 	m.Line = 1 + bytes.Count(before, []byte("\n"))
 	m.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])

@@ -1,12 +1,10 @@
-package syntax_test
+package document
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/schema/syntax"
 )
 
 // TestReadTellsAllAtOnce holds that a mistake in several lines is
@@ -25,7 +23,7 @@ func TestReadTellsAllAtOnce(t *testing.T) {
 		{"nothing in white", "a.yaml", " \n\n", []string{"1:1 empty-file"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			expr, mistakes := syntax.Read(tt.file, []byte(tt.text), nil)
+			expr, mistakes := readTree(tt.file, []byte(tt.text), nil)
 			var got []string
 			for _, m := range mistakes {
 				got = append(got, fmt.Sprintf("%d:%d %s", m.Line, m.Column, m.Rule))

@@ -1,4 +1,4 @@
-package syntax
+package document
 
 import (
 	"slices"
@@ -12,10 +12,10 @@ import (
 // maxReferences bounds how many references lead to one value.
 const maxReferences = 16
 
-// Dereference returns what was read with each {$ref: "#/a/b"} replaced by the value at
+// dereference returns what was read with each {$ref: "#/a/b"} replaced by the value at
 // that place, over which the other keys of the object count. A reference to a place that
 // is not there, or to another file, stays as it is, and so does one that leads to itself.
-func Dereference(expr ast.Expr) ast.Expr {
+func dereference(expr ast.Expr) ast.Expr {
 	d := dereferencer{root: expr}
 	return d.value(expr, nil)
 }
@@ -27,7 +27,7 @@ type dereferencer struct {
 
 // value copies a value that was reached through references.
 func (d *dereferencer) value(expr ast.Expr, through []string) ast.Expr {
-	if d.values++; d.values > MaxValues {
+	if d.values++; d.values > maxValues {
 		return expr
 	}
 	switch x := expr.(type) {
