@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/testbed"
-	"github.com/gavel-evals/gavel/schema/unread"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -162,11 +161,11 @@ func (c *compiler) workspace() *workspace.Workspace {
 
 // reportLacks says in one line how many tests are run, and what the others need.
 func (s *suite) reportLacks(doc *document.Document, all int) []schema.Problem {
-	said := unread.Sentence(s.lacking, all)
+	said := document.Unread(s.lacking, all)
 	if said == "" {
 		return nil
 	}
-	p := doc.Problem(unread.Rule, said, unread.Hint, listKey(doc))
+	p := doc.Problem(document.RuleUnread, said, document.HintUnread, listKey(doc))
 	p.Severity = schema.Warning
 	return []schema.Problem{p}
 }

@@ -21,7 +21,6 @@ import (
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
-	"github.com/gavel-evals/gavel/schema/unread"
 )
 
 const (
@@ -167,8 +166,8 @@ func (c *compiler) readHooks() {
 
 // reportSkipped says in one line how many rows are read.
 func (c *compiler) reportSkipped(all int) {
-	if said := unread.Sentence(c.skipped, all+c.absent); said != "" {
-		c.Warn(unread.Rule, said, unread.Hint, "tests")
+	if said := document.Unread(c.skipped, all+c.absent); said != "" {
+		c.Warn(document.RuleUnread, said, document.HintUnread, "tests")
 	}
 }
 

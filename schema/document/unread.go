@@ -1,8 +1,4 @@
-// Package unread says how many cases of a file are not run, since they need what
-// is not read.
-//
-// Most callers want [Sentence].
-package unread
+package document
 
 import (
 	"cmp"
@@ -12,19 +8,19 @@ import (
 	"strings"
 )
 
-// Rule is that of the problem with the sentence, and Hint what to do.
+// RuleUnread and HintUnread are the rule and the hint of the problem whose message is [Unread].
 const (
-	Rule = "rows-not-run"
-	Hint = "gavel explain CASE names the need of each"
+	RuleUnread = "rows-not-run"
+	HintUnread = "gavel explain CASE names the need of each"
 )
 
-// most is how many needs are named.
-const most = 5
+// maxNeeds is how many needs are named.
+const maxNeeds = 5
 
-// Sentence returns how many of all cases are run, and what the others need. The map
-// counts cases by what they need; what most of them need comes first. It is empty where
-// there are none.
-func Sentence(cases map[string]int, all int) string {
+// Unread returns a sentence about a file some of whose cases are not run because they need something
+// that is not read. The map counts these cases by their need; the most frequent comes first. The
+// sentence is empty if there are none.
+func Unread(cases map[string]int, all int) string {
 	if len(cases) == 0 {
 		return ""
 	}
@@ -35,8 +31,8 @@ func Sentence(cases map[string]int, all int) string {
 		n += cases[what]
 		needs = append(needs, fmt.Sprintf("%s: %d", what, cases[what]))
 	}
-	if len(needs) > most {
-		needs = append(needs[:most], "…")
+	if len(needs) > maxNeeds {
+		needs = append(needs[:maxNeeds], "…")
 	}
 	verb := "need"
 	switch {
