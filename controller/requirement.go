@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -33,14 +32,14 @@ type Requirement struct {
 	roles  map[schema.Role]string
 	lookup func(string) (string, bool)
 	// prompts are the targets' prompts.
-	prompts *prompt.Reader
+	prompts *document.PromptReader
 }
 
 // FindRequirement returns the requirement of cases under the configuration in a file,
 // which is only read again to locate a missing part. lookup finds environment
 // variables; with nil they all count as set.
 func FindRequirement(files fs.FS, file string, cfg *config.Config, lookup func(string) (string, bool)) Requirement {
-	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, prompt.NewReader(files, cfg.Settings())}
+	return Requirement{files, file, cfg, cfg.Roles.Targets(), lookup, document.NewPromptReader(files, cfg.Settings())}
 }
 
 // Missing returns the missing part for judging a case against a target; "" without one.

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/prompt"
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -68,7 +68,7 @@ func (t *tryRun) run(ctx context.Context, w *workspace) error {
 	t.Secrets.Add(secret.Values(slices.Collect(maps.Values(at.Config.Targets)), t.LookupEnv)...)
 	system := t.system
 	if !t.hasSystem {
-		p := prompt.NewReader(w.Files, at.Config.Settings()).Prompt(cfg.Name)
+		p := document.NewPromptReader(w.Files, at.Config.Settings()).Prompt(cfg.Name)
 		if p.Err != nil {
 			return usageError("the system prompt of the target %s: %w", cfg.Name, p.Err)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -206,7 +205,7 @@ func (r *rewriter) need(id, what string) {
 // read reads a file that the suite names at a place.
 func (r *rewriter) read(name, role string, at schema.Position) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: table.MostOf(name)})
+	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: document.TableLimit(name)})
 	r.out.Inputs = append(r.out.Inputs, found.Inputs...)
 	r.add(found.Problems...)
 	return found.File

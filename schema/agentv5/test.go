@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -95,7 +94,7 @@ func (r *rewriter) testsOf(name string, at document.Place) []document.Place {
 // table reads a table, whose columns are variables, apart from id, criteria and those
 // that begin with two underscores. A test without an id has that of its place.
 func (r *rewriter) table(file schema.File) []document.Place {
-	rows, problems := table.Read(file)
+	rows, problems := document.ReadTable(file)
 	if rows != nil {
 		problems = append(columnProblems(rows.Head), rows.Problems()...)
 	}
@@ -116,7 +115,7 @@ var columns = []string{"__expected", "__description"}
 
 // columnProblems are about columns that begin with two underscores and are not read, so that
 // what is in them would be lost.
-func columnProblems(head []table.Cell) []schema.Problem {
+func columnProblems(head []document.Cell) []schema.Problem {
 	var found []schema.Problem
 	for _, cell := range head {
 		isKnown := slices.ContainsFunc([]string{"__expected", "__description", "__metric", "__metadata:"}, func(prefix string) bool { return strings.HasPrefix(cell.Text, prefix) })
@@ -133,7 +132,7 @@ func columnProblems(head []table.Cell) []schema.Problem {
 }
 
 // rowOf is a test of a table.
-func rowOf(head []table.Cell, row table.Row, n int) document.Piece {
+func rowOf(head []document.Cell, row document.TableRow, n int) document.Piece {
 	id, at := "row-"+strconv.Itoa(n), row.At
 	var fields, vars []document.NamedPiece
 	var asserts []document.Piece

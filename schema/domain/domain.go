@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -28,7 +27,7 @@ type Source struct {
 	// and every file that they share.
 	Files []string
 	// Prompt is that of the target, the outermost layer of every system prompt.
-	Prompt prompt.Prompt
+	Prompt document.Prompt
 	// Finish is called with every file of tests as soon as it is compiled,
 	// possibly for several at the same time, and returns what else is wrong
 	// with the file. Then the tests are not in the Result, so that they need not

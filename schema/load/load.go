@@ -34,7 +34,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
 	"github.com/gavel-evals/gavel/schema/program"
-	"github.com/gavel-evals/gavel/schema/prompt"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
@@ -136,7 +135,7 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{
 		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}, fragments: fragment.New(fsys)}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
-		functions: javascript.NewBudget(), prompts: prompt.NewReader(fsys, opts.Settings),
+		functions: javascript.NewBudget(), prompts: document.NewPromptReader(fsys, opts.Settings),
 	}
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
 	l.functions.Unstarted = l.evaluations.Unstarted
@@ -199,7 +198,7 @@ type loader struct {
 	// evaluations bounds what .cue files and constraints take.
 	evaluations *cuefile.Budget
 	functions   *javascript.Budget
-	prompts     *prompt.Reader
+	prompts     *document.PromptReader
 	programs    *program.Finder
 	out         Result
 }

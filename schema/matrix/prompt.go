@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -235,7 +234,7 @@ var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	name, function := assertion.SplitFunction(name)
 	name = strings.TrimPrefix(name, "./")
-	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: table.MostOf(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: document.TableLimit(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil

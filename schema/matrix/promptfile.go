@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/table"
 )
 
 // promptsOf reads a file with prompts: one, or several in a text, in lines of JSON and in
@@ -79,7 +78,7 @@ func (p prompt) table(file schema.File) ([]prompt, []schema.Problem) {
 		}
 		return p.each(lines, nil), nil
 	}
-	rows, problems := table.Read(file)
+	rows, problems := document.ReadTable(file)
 	if rows == nil {
 		return nil, problems
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/table"
 )
 
 // csvTests reads a table: a column is a variable, or one of the names that begin
@@ -23,7 +22,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 		return nil
 	}
 	c.tables[file.Path] = true
-	rows, problems := table.Read(file)
+	rows, problems := document.ReadTable(file)
 	if rows != nil {
 		problems = columnProblems(rows.Head)
 	}
@@ -58,9 +57,9 @@ var config = lazyregexp.New(`^__config:(__expected\d*):threshold$`)
 
 // columnProblems are about names of columns that begin with underscores and mean nothing, so
 // that what is in them would be lost.
-func columnProblems(head []table.Cell) []schema.Problem {
+func columnProblems(head []document.Cell) []schema.Problem {
 	var found []schema.Problem
-	add := func(cell table.Cell, severity schema.Severity, message, hint string) {
+	add := func(cell document.Cell, severity schema.Severity, message, hint string) {
 		found = append(found, schema.Problem{Position: cell.At, Severity: severity, Rule: "unknown-column", Message: message, Hint: hint})
 	}
 	for _, cell := range head {
@@ -68,7 +67,7 @@ func columnProblems(head []table.Cell) []schema.Problem {
 		of := config.FindStringSubmatch(name)
 		switch {
 		case of != nil:
-			isOf := func(other table.Cell) bool {
+			isOf := func(other document.Cell) bool {
 				return strings.TrimSuffix(other.Text, "1") == strings.TrimSuffix(of[1], "1")
 			}
 			if !slices.ContainsFunc(head, isOf) {
@@ -97,7 +96,7 @@ func meansSetting(name string) bool {
 }
 
 // cell takes over one field of a table.
-func (c *compiler) cell(t *test, name string, cell table.Cell) {
+func (c *compiler) cell(t *test, name string, cell document.Cell) {
 	value := cell.Text
 	switch {
 	case strings.HasPrefix(name, "__expected"):
@@ -132,7 +131,7 @@ func (c *compiler) cell(t *test, name string, cell table.Cell) {
 }
 
 // cellAssertion reads the assertion of a cell.
-func (c *compiler) cellAssertion(t *test, column string, cell table.Cell) written {
+func (c *compiler) cellAssertion(t *test, column string, cell document.Cell) written {
 	c.Budget.Spend(document.Assertions, 1)
 	a, problem := shortForm(cell.Text)
 	a.column, a.at, a.valueAt = column, cell.At, cell.At
@@ -146,7 +145,7 @@ func (c *compiler) cellAssertion(t *test, column string, cell table.Cell) writte
 
 // cellNumber is the number from 0 to 1 of a cell; false for an empty one, and for another
 // text, which is an error.
-func (c *compiler) cellNumber(t *test, cell table.Cell, name string) (float64, bool) {
+func (c *compiler) cellNumber(t *test, cell document.Cell, name string) (float64, bool) {
 	text := strings.TrimSpace(cell.Text)
 	if text == "" {
 		return 0, false
@@ -167,7 +166,7 @@ func (c *compiler) cellNumber(t *test, cell table.Cell, name string) (float64, b
 // settings takes over the columns of a row that belong to its own assertions, which are
 // those after the shared ones: __metric to all, __config:__expected2:threshold to one.
 // A column __expected may be called __expected1.
-func (c *compiler) settings(t *test, head []table.Cell, row table.Row, shared int) {
+func (c *compiler) settings(t *test, head []document.Cell, row document.TableRow, shared int) {
 	for n, column := range head {
 		if n >= len(row.Cells) || row.Cells[n].Text == "" {
 			continue

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/table"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -104,7 +103,7 @@ func (c *compiler) open(name string, at ...any) *document.Document {
 // file reads a file that the definition names.
 func (c *compiler) file(name, role string, at ...any) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: table.MostOf(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: document.TableLimit(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	return found.File
 }

@@ -1,4 +1,4 @@
-package table_test
+package document_test
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/table"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// TestRead shows the cells of a table with their places, which count code points.
-func TestRead(t *testing.T) {
-	got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte("\ufeff x ,__expected,\nhé,\"a, b\",\n\n\"two\nlines\",c,\n")})
+// TestReadTable shows the cells of a table with their places, which count code points.
+func TestReadTable(t *testing.T) {
+	got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte("\ufeff x ,__expected,\nhé,\"a, b\",\n\n\"two\nlines\",c,\n")})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	var said []string
-	for _, row := range append([]table.Row{{Cells: got.Head}}, got.Rows...) {
+	for _, row := range append([]document.TableRow{{Cells: got.Head}}, got.Rows...) {
 		line := ""
 		for _, cell := range row.Cells {
 			line += fmt.Sprintf("%d:%d %q ", cell.At.Line, cell.At.Column, cell.Text)
@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 // TestLinesOfOldEditors: a table whose lines end with a carriage return alone has its rows, each
 // in its line.
 func TestLinesOfOldEditors(t *testing.T) {
-	got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte("x,__expected\rhola,contains:zzz\rb,c\r")})
+	got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte("x,__expected\rhola,contains:zzz\rb,c\r")})
 	if len(problems) > 0 || len(got.Rows) != 2 || got.Rows[1].Cells[1].Text != "c" || got.Rows[1].At.Line != 3 {
 		t.Errorf("%+v, problems %v; want two rows, of which the second is in line 3", got, problems)
 	}
@@ -56,7 +56,7 @@ func TestQuotesWithinACell(t *testing.T) {
 		{"x,y\n6\" pan,\"a, \"\"b\"\"\nc\"", []string{`6" pan`, "a, \"b\"\nc"}, []int{1, 8}},
 		{"x,y\n\"a\nb\",6\" pan\n", []string{"a\nb", `6" pan`}, []int{1, 4}},
 	} {
-		got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte(tt.text)})
+		got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte(tt.text)})
 		if len(problems) > 0 || len(got.Rows) != 1 {
 			t.Errorf("%q gives %+v, problems %v; want one row", tt.text, got, problems)
 			continue
@@ -69,8 +69,8 @@ func TestQuotesWithinACell(t *testing.T) {
 	}
 }
 
-// TestProblems are what is wrong with tables that people have, with the place and the repair.
-func TestProblems(t *testing.T) {
+// TestTableProblems are what is wrong with tables that people have, with the place and the repair.
+func TestTableProblems(t *testing.T) {
 	utf16 := "\xff\xfex\x00,\x00y\x00\n\x00"
 	for _, tt := range []struct{ text, want string }{
 		{"", "t.csv:1:1: error: the table is empty; write a line with the names of the columns, then a line for each row"},
@@ -88,9 +88,9 @@ func TestProblems(t *testing.T) {
 		{"x,y\na\n", "t.csv:2:1: error: the record has 1 cell, and the header has 2 columns; write every cell, also one that is empty: a comma for each"},
 		{"x,y\nñ,contains-all:ho,zzz\n", "t.csv:2:19: error: the record has 3 cells, and the header has 2 columns; put a cell that holds a comma in double quotes"},
 		{"x,\na,b\n", "t.csv:2:3: error: the cell is in a column without a name; name the column in the first line"},
-		{"x\n" + strings.Repeat("a\n", table.MaxRows+1), "t.csv:20002:1: error: the table has more than 20000 rows; split it"},
+		{"x\n" + strings.Repeat("a\n", 20_000+1), "t.csv:20002:1: error: the table has more than 20000 rows; split it"},
 	} {
-		got, problems := table.Read(schema.File{Path: "t.csv", Data: []byte(tt.text)})
+		got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte(tt.text)})
 		if got != nil {
 			problems = append(problems, got.Problems()...)
 		}

@@ -1,9 +1,4 @@
-// Package table reads tables of tests and of prompts, which are files of CSV.
-//
-// Most callers want [Read]. A table is held to its header: a record of another length, a
-// separator other than a comma and bytes that are not UTF-8 are problems with a place, since
-// each of them would otherwise cost an assertion that nobody misses.
-package table
+package document
 
 import (
 	"bytes"
@@ -16,34 +11,33 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/document"
 )
 
 const (
-	// MaxFile bounds the bytes of a table.
-	MaxFile = 8 << 20
-	// MaxRows bounds the rows of a table below its header.
-	MaxRows = 20_000
-	// maxProblems bounds those that are told about one table.
+	// maxTable bounds the bytes of a table.
+	maxTable = 8 << 20
+	// maxTableRows bounds the rows of a table below its header.
+	maxTableRows = 20_000
+	// maxProblems bounds the problems that are reported about one table.
 	maxProblems = 20
-	rule        = "csv"
+	ruleTable   = "csv"
 )
 
-// MostOf bounds the bytes of a file of tests or prompts by its type: tables and lines of JSON
-// may be longer than definitions, since they have many.
-func MostOf(name string) int64 {
+// TableLimit returns the largest size of a file of tests or prompts in bytes. Tables and lines of
+// JSON may be larger than definitions, since they have many rows.
+func TableLimit(name string) int64 {
 	if path.Ext(name) == ".csv" {
-		return MaxFile
+		return maxTable
 	}
-	return int64(document.Limit(name))
+	return int64(Limit(name))
 }
 
-// A Table is a header with the rows below it.
-type Table struct {
+// A table is a header with the rows below it.
+type table struct {
 	// Head are the names of the columns, without white space around them. One that has no
 	// name is empty, and so are its cells.
 	Head []Cell
-	Rows []Row
+	Rows []TableRow
 }
 
 // A Cell is a text with its place.
@@ -54,15 +48,15 @@ type Cell struct {
 
 // A Row is a record. Its cells are as many as the names of the header, unless it has
 // problems.
-type Row struct {
+type TableRow struct {
 	At    schema.Position
 	Cells []Cell
 	// Problems are errors about its length.
 	Problems []schema.Problem
 }
 
-// A reader reads one table.
-type reader struct {
+// A tableReader reads one table.
+type tableReader struct {
 	file  string
 	lines []string
 	// added are the columns of the quotes that were put into a line to read it, by its number.
@@ -70,10 +64,12 @@ type reader struct {
 	csv   *csv.Reader
 }
 
-// Read reads a table. The problems are errors for which there is no table; those of single
-// rows are with the rows.
-func Read(file schema.File) (*Table, []schema.Problem) {
-	if found := document.CheckEncoding(file); len(found) > 0 {
+// ReadTable reads a file of CSV. A record whose length is not the header's, a separator other than a
+// comma, and bytes that are not UTF-8 are problems with a place, since each of them would otherwise
+// cost an assertion that nobody misses. The problems are errors for which there is no table; rows
+// have their own.
+func ReadTable(file schema.File) (*table, []schema.Problem) {
+	if found := CheckEncoding(file); len(found) > 0 {
 		return nil, found
 	}
 	text := string(bytes.TrimPrefix(file.Data, []byte("\ufeff")))
@@ -81,7 +77,7 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
 	plain, added := quoted(text)
-	r := reader{file: file.Path, lines: strings.Split(text, "\n"), added: added, csv: csv.NewReader(strings.NewReader(plain))}
+	r := tableReader{file: file.Path, lines: strings.Split(text, "\n"), added: added, csv: csv.NewReader(strings.NewReader(plain))}
 	r.csv.FieldsPerRecord = -1
 	head, problem := r.record()
 	switch {
@@ -90,7 +86,7 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 	case head == nil:
 		return nil, []schema.Problem{r.problem(1, 1, "the table is empty", "write a line with the names of the columns, then a line for each row")}
 	}
-	out := &Table{}
+	out := &table{}
 	for _, cell := range head {
 		out.Head = append(out.Head, Cell{strings.TrimSpace(cell.Text), cell.At})
 	}
@@ -106,15 +102,15 @@ func Read(file schema.File) (*Table, []schema.Problem) {
 			return nil, []schema.Problem{r.problem(1, 1, "the table has a header and no row below it", "write a line for each row below the names of the columns")}
 		case cells == nil:
 			return out, nil
-		case len(out.Rows) == MaxRows:
-			return nil, []schema.Problem{{Position: cells[0].At, Severity: schema.Error, Rule: "too-many-rows", Message: fmt.Sprintf("the table has more than %d rows", MaxRows), Hint: "split it"}}
+		case len(out.Rows) == maxTableRows:
+			return nil, []schema.Problem{{Position: cells[0].At, Severity: schema.Error, Rule: "too-many-rows", Message: fmt.Sprintf("the table has more than %d rows", maxTableRows), Hint: "split it"}}
 		}
 		out.Rows = append(out.Rows, rowOf(out.Head, cells))
 	}
 }
 
 // Problems returns those of all rows, as many as are worth telling.
-func (t *Table) Problems() []schema.Problem {
+func (t *table) Problems() []schema.Problem {
 	var all []schema.Problem
 	for _, row := range t.Rows {
 		if all = append(all, row.Problems...); len(all) >= maxProblems {
@@ -125,7 +121,7 @@ func (t *Table) Problems() []schema.Problem {
 }
 
 // Column returns the index of a column; -1 where there is none.
-func (t *Table) Column(name string) int {
+func (t *table) Column(name string) int {
 	for i, cell := range t.Head {
 		if cell.Text == name {
 			return i
@@ -135,7 +131,7 @@ func (t *Table) Column(name string) int {
 }
 
 // record returns the next record; nil at the end.
-func (r *reader) record() ([]Cell, *schema.Problem) {
+func (r *tableReader) record() ([]Cell, *schema.Problem) {
 	record, err := r.csv.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, nil
@@ -216,7 +212,7 @@ func cellEnd(text string) int {
 }
 
 // unreadable is the problem of a text that is not CSV, which is about its quotes.
-func (r *reader) unreadable(err error) schema.Problem {
+func (r *tableReader) unreadable(err error) schema.Problem {
 	const double = `double the quotes and put the cell in quotes, as in "say ""hi"""`
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -231,7 +227,7 @@ func (r *reader) unreadable(err error) schema.Problem {
 }
 
 // isOpen reports whether a quote has no end before that of the file.
-func (r *reader) isOpen(err *csv.ParseError) bool {
+func (r *tableReader) isOpen(err *csv.ParseError) bool {
 	last := len(strings.TrimRight(strings.Join(r.lines, "\n"), "\r\n"))
 	before := 0
 	for _, line := range r.lines[:min(err.Line-1, len(r.lines))] {
@@ -240,12 +236,12 @@ func (r *reader) isOpen(err *csv.ParseError) bool {
 	return before+r.written(err.Line, err.Column) > last
 }
 
-func (r *reader) problem(line, column int, message, hint string) schema.Problem {
-	return schema.Problem{Position: r.position(line, column), Severity: schema.Error, Rule: rule, Message: message, Hint: hint}
+func (r *tableReader) problem(line, column int, message, hint string) schema.Problem {
+	return schema.Problem{Position: r.position(line, column), Severity: schema.Error, Rule: ruleTable, Message: message, Hint: hint}
 }
 
 // written is the column in the file of a column of what was read, both in bytes from 1.
-func (r *reader) written(line, column int) int {
+func (r *tableReader) written(line, column int) int {
 	n := 0
 	for _, at := range r.added[line] {
 		if at < column {
@@ -256,7 +252,7 @@ func (r *reader) written(line, column int) int {
 }
 
 // position is a place whose column is counted in bytes from 1.
-func (r *reader) position(line, column int) schema.Position {
+func (r *tableReader) position(line, column int) schema.Position {
 	column = r.written(line, column)
 	if line > 0 && line <= len(r.lines) {
 		text := r.lines[line-1]
@@ -271,7 +267,7 @@ var separators = []struct{ sign, name string }{{";", "a semicolon"}, {"\t", "a t
 // headProblems are about the names of columns.
 func headProblems(head []Cell) []schema.Problem {
 	fail := func(at schema.Position, message, hint string) []schema.Problem {
-		return []schema.Problem{{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint}}
+		return []schema.Problem{{Position: at, Severity: schema.Error, Rule: ruleTable, Message: message, Hint: hint}}
 	}
 	for _, by := range separators {
 		if len(head) == 1 && strings.Contains(head[0].Text, by.sign) {
@@ -292,10 +288,10 @@ func headProblems(head []Cell) []schema.Problem {
 }
 
 // rowOf holds a record to the header.
-func rowOf(head, cells []Cell) Row {
-	row := Row{At: cells[0].At, Cells: cells}
+func rowOf(head, cells []Cell) TableRow {
+	row := TableRow{At: cells[0].At, Cells: cells}
 	fail := func(at schema.Position, message, hint string) {
-		row.Problems = append(row.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: rule, Message: message, Hint: hint})
+		row.Problems = append(row.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: ruleTable, Message: message, Hint: hint})
 	}
 	lengths := fmt.Sprintf("the record has %s, and the header has %s", count(len(cells), "cell"), count(len(head), "column"))
 	switch {
@@ -310,11 +306,4 @@ func rowOf(head, cells []Cell) Row {
 		}
 	}
 	return row
-}
-
-func count(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -1,7 +1,4 @@
-// Package prompt gives cases the system prompt of the target that they test.
-//
-// Most callers want [NewReader] and then [Reader.Give].
-package prompt
+package document
 
 import (
 	"cmp"
@@ -16,48 +13,47 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Role is that of a file with a prompt among the inputs of a case.
-const Role = "system prompt"
+// rolePrompt is the role of a system prompt's file among the inputs of a case.
+const rolePrompt = "system prompt"
 
-// A Reader reads the prompts of targets in one state of the repository, each of
-// them once. It may be used by many goroutines.
-type Reader struct {
+// A PromptReader reads the system prompts of targets in one state of the repository, each of them
+// once. It is safe for concurrent use.
+type PromptReader struct {
 	files    fs.FS
 	settings schema.Settings
 	read     sync.Map // of Prompt by target
 }
 
-// NewReader returns the Reader of a state. files begin at the repository root.
-func NewReader(files fs.FS, settings schema.Settings) *Reader {
-	return &Reader{files: files, settings: settings}
+// NewPromptReader returns a reader of a state, whose files begin at the repository root.
+func NewPromptReader(files fs.FS, settings schema.Settings) *PromptReader {
+	return &PromptReader{files: files, settings: settings}
 }
 
 // A Prompt is the system prompt of a target. Its zero value is none.
 type Prompt struct {
-	// Layer has no text where the target has no prompt, or Err says why it cannot be
-	// read.
+	// Layer has no text if the target has no prompt, or if Err says why it cannot be read.
 	Layer schema.Layer
 	// Inputs is the file that the prompt is in, if it is in one.
 	Inputs []schema.Input
 	Err    error
 }
 
-// Prompt returns the prompt of a target; that of the default target for "".
-func (r *Reader) Prompt(target string) Prompt {
+// Prompt returns the prompt of a target; "" is the default target.
+func (r *PromptReader) Prompt(target string) Prompt {
 	target = cmp.Or(target, r.settings.DefaultTarget)
 	known, ok := r.read.Load(target)
 	if !ok {
-		known, _ = r.read.LoadOrStore(target, open(r.files, r.settings.Targets[target].Prompt))
+		known, _ = r.read.LoadOrStore(target, openPrompt(r.files, r.settings.Targets[target].Prompt))
 	}
 	p, _ := known.(Prompt)
 	return p
 }
 
-func open(files fs.FS, p schema.TargetPrompt) Prompt {
+func openPrompt(files fs.FS, p schema.TargetPrompt) Prompt {
 	if p.File == "" {
 		return Prompt{Layer: schema.Layer{File: p.At.File, Text: visible(p.Text)}}
 	}
-	out := Prompt{Inputs: []schema.Input{{File: p.File, Role: Role}}}
+	out := Prompt{Inputs: []schema.Input{{File: p.File, Role: rolePrompt}}}
 	data, err := schema.ReadFile(files, p.File, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -73,7 +69,7 @@ func open(files fs.FS, p schema.TargetPrompt) Prompt {
 	return out
 }
 
-// visible is a text in which there is something to read, else "".
+// visible returns a text, or "" if it is blank.
 func visible(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -81,8 +77,8 @@ func visible(text string) string {
 	return text
 }
 
-// Give returns the prompt of its target to a case that does not bring one.
-func (r *Reader) Give(c *schema.Case) {
+// Give gives a case the prompt of its target, unless the case has its own.
+func (r *PromptReader) Give(c *schema.Case) {
 	if c.System != "" {
 		return
 	}
