@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // configuration says what happens to gavel.yaml in the pull request, and whose decides.
@@ -117,7 +117,7 @@ func (r *Review) notRun(at sides) string {
 // fix it.
 func constraintsAtRules(decider string, p *controller.Prepared) {
 	for i := range p.Problems {
-		if rule := p.Problems[i].Rule; rule == constraint.RuleFile || rule == constraint.RuleLimit {
+		if rule := p.Problems[i].Rule; rule == document.RuleConstraintFile || rule == document.RuleConstraintLimit {
 			p.Problems[i].Severity = schema.Warning
 			p.Problems[i].Message = "at " + decider + ": " + p.Problems[i].Message
 		}
@@ -153,7 +153,7 @@ func constraintChange(base, head *config.Config, p *controller.Prepared) []strin
 	for root := range roots {
 		files := slices.DeleteFunc(slices.Clone(head.Constraints), func(f schema.ConstraintFile) bool { return f.Root() != root })
 		if len(files) > 0 {
-			_, problems := constraint.New(files, budget)
+			_, problems := document.NewConstraints(files, budget)
 			p.Problems = append(p.Problems, problems...)
 		}
 	}

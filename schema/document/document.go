@@ -33,7 +33,7 @@ type Document struct {
 	text textIndex
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
-	rules Constraints // what the team demands of it
+	rules *Constraints // what the team demands of it
 	// flawed says that a node has flaws.
 	flawed bool
 	// file says that this is all of a file.

@@ -27,7 +27,7 @@ type Source struct {
 	Root, KeyRoot string
 	Settings      schema.Settings
 	// Constraints are what the team demands of the definitions.
-	Constraints Constraints
+	Constraints *Constraints
 	// Evaluations bounds what evaluating .cue files takes in all; nil for no
 	// bound but that of each file.
 	Evaluations *cuefile.Budget
@@ -43,16 +43,6 @@ type Source struct {
 	// Inputs are globs of further files of the programs of the definition that is compiled,
 	// from the repository root, see [Source.Bounded].
 	Inputs []string
-}
-
-// Constraints are what a team demands of its definitions beyond their formats,
-// such as a Set of package constraint.
-type Constraints interface {
-	// Adds lists the fields that a definition has in addition to those of the format.
-	Adds(def string) []string
-	// Check holds the value at a path, which its format accepts, against what
-	// is demanded of a definition.
-	Check(doc *Document, def string, path []any) []schema.Problem
 }
 
 // Open reads and parses a definition, which is then checked against the

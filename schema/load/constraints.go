@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
+	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // constraints compiles what the team demands of the definitions of a folder.
 // Where that cannot be done it demands nothing, and the files are a problem.
-func (l *loader) constraints(root string) *constraint.Set {
+func (l *loader) constraints(root string) *document.Constraints {
 	var files []schema.ConstraintFile
 	for _, f := range l.opts.Settings.Constraints {
 		if f.Root() == root {
@@ -20,7 +20,7 @@ func (l *loader) constraints(root string) *constraint.Set {
 	if len(files) == 0 {
 		return nil
 	}
-	c, problems := constraint.New(files, l.evaluations)
+	c, problems := document.NewConstraints(files, l.evaluations)
 	l.out.Problems = append(l.out.Problems, problems...)
 	if c != nil {
 		l.rules = append(l.rules, c)
@@ -48,12 +48,12 @@ func withoutFaulty(files []schema.ConstraintFile, problems []schema.Problem) []s
 // isConstraintProblem reports whether a problem is about a file of constraints.
 // Every load finds them again.
 func isConstraintProblem(p schema.Problem) bool {
-	return p.Rule == constraint.RuleFile || p.Rule == constraint.RuleLimit
+	return p.Rule == document.RuleConstraintFile || p.Rule == document.RuleConstraintLimit
 }
 
 // givenUp reports whether constraints came to no end. Which definition that is
 // due to is not known, so that nothing less than all definitions tells when it
 // is over.
 func givenUp(problems []schema.Problem) bool {
-	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == constraint.RuleLimit })
+	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == document.RuleConstraintLimit })
 }

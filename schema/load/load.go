@@ -22,7 +22,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/document"
@@ -194,7 +193,7 @@ type loader struct {
 	opts   Options
 	seen   int // entries of definitions folders
 	ignore ignore.Rules
-	rules  []*constraint.Set
+	rules  []*document.Constraints
 	// evaluations bounds what .cue files and constraints take.
 	evaluations *cuefile.Budget
 	functions   *javascript.Budget

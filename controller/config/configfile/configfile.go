@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/targetsfile"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
@@ -34,7 +33,7 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 		cfg, problems = config.Parse(file, data)
 		found = true
 	}
-	cfg.Constrain(constraint.Read(fsys, cfg.Definitions))
+	cfg.Constrain(document.ReadConstraints(fsys, cfg.Definitions))
 	wrong, err := targetsfile.Add(fsys, cfg, lookup)
 	return cfg, append(named(problems, cfg), wrong...), found, err
 }

@@ -1,16 +1,4 @@
-// Package constraint holds definitions against what their team demands of them
-// beyond their formats. <definitions>/schema/*.cue open definitions of the
-// built-in schemas again:
-//
-//	#Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")
-//
-// A field that is named without ? must be there, and one that the format does
-// not have is added to it. The message for a definition that fails is the text
-// of the error("…"), or the comment above the field. The files are code of
-// strangers and are evaluated as such, by the child of package cuefile.
-//
-// Most callers want [Read] and then [New].
-package constraint
+package document
 
 import (
 	"context"
@@ -26,26 +14,25 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
-	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/shape"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// maxFiles bounds the files of one definitions folder.
-const maxFiles = 50
+// maxConstraintFiles bounds the files of one definitions folder.
+const maxConstraintFiles = 50
 
 // The rules of problems that constraints give.
 const (
-	// Rule is of a definition that does not hold one.
-	Rule = "constraint"
-	// RuleFile is of a file of constraints that cannot be used.
-	RuleFile = "constraint-file"
-	// RuleLimit is of one with which an evaluation does not come to its end.
-	RuleLimit = "constraint-limit"
+	// ruleConstraint is the rule of a definition that violates a constraint.
+	ruleConstraint = "constraint"
+	// RuleConstraintFile is the rule of a file of constraints that cannot be used.
+	RuleConstraintFile = "constraint-file"
+	// RuleConstraintLimit is the rule of constraints whose evaluation exceeds its bounds.
+	RuleConstraintLimit = "constraint-limit"
 )
 
-// Read reads the constraint files of definitions folders.
-func Read(fsys fs.FS, definitions []string) []schema.ConstraintFile {
+// ReadConstraints reads the constraint files of these definitions folders.
+func ReadConstraints(fsys fs.FS, definitions []string) []schema.ConstraintFile {
 	var out []schema.ConstraintFile
 	for _, root := range definitions {
 		entries, err := fs.ReadDir(fsys, path.Join(root, "schema"))
@@ -69,9 +56,17 @@ func Read(fsys fs.FS, definitions []string) []schema.ConstraintFile {
 	return out
 }
 
-// A Set holds the constraints of one definitions folder; nil demands nothing.
-// It may be used by many goroutines.
-type Set struct {
+// Constraints are what a team demands of the definitions in one folder beyond their formats; nil
+// demands nothing. <definitions>/schema/*.cue open definitions of the built-in schemas again:
+//
+//	#Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")
+//
+// A field that is named without ? must be there, and one that the format does not have is added to
+// it. The message for a definition that fails is the text of the error("…"), or the comment above the
+// field. The files are code of strangers; the child of package cuefile evaluates them.
+//
+// Constraints are safe for concurrent use.
+type Constraints struct {
 	rules *cuefile.Constraints
 	// added are fields that no format has, by definition.
 	added map[string][]string
@@ -79,8 +74,6 @@ type Set struct {
 	mu      sync.Mutex
 	overrun []schema.Problem // guarded by mu
 }
-
-var _ document.Constraints = (*Set)(nil)
 
 // extensible are the definitions that fields may be added to: those that a
 // file, or an item of it, is as a whole.
@@ -92,15 +85,15 @@ var extensible = []string{
 // New compiles the files of one definitions folder. For files that cannot
 // be used it returns only problems. The budget bounds what compiling
 // them takes and holding definitions against them.
-func New(files []schema.ConstraintFile, budget *cuefile.Budget) (*Set, []schema.Problem) {
-	if len(files) > maxFiles {
-		return nil, []schema.Problem{problem(files[maxFiles].File, fmt.Sprintf("there are more than %d files of constraints", maxFiles), "put several into one")}
+func NewConstraints(files []schema.ConstraintFile, budget *cuefile.Budget) (*Constraints, []schema.Problem) {
+	if len(files) > maxConstraintFiles {
+		return nil, []schema.Problem{constraintProblem(files[maxConstraintFiles].File, fmt.Sprintf("there are more than %d files of constraints", maxConstraintFiles), "put several into one")}
 	}
 	var given []cuefile.File
 	var problems []schema.Problem
 	for _, f := range files {
 		if f.Unreadable != "" {
-			problems = append(problems, problem(f.File, "the file cannot be read: "+f.Unreadable, "make it a plain file of the repository"))
+			problems = append(problems, constraintProblem(f.File, "the file cannot be read: "+f.Unreadable, "make it a plain file of the repository"))
 		}
 		given = append(given, cuefile.File{Name: f.File, Data: []byte(f.Text)})
 	}
@@ -114,32 +107,32 @@ func New(files []schema.ConstraintFile, budget *cuefile.Budget) (*Set, []schema.
 	}
 	rules, err := budget.Compile(context.Background(), own, given)
 	if err != nil {
-		return nil, explain(files[0].File, err)
+		return nil, explainConstraints(files[0].File, err)
 	}
-	c := &Set{rules: rules, added: map[string][]string{}}
+	c := &Constraints{rules: rules, added: map[string][]string{}}
 	if problems := c.vet(); len(problems) > 0 {
 		return nil, problems
 	}
 	return c, nil
 }
 
-func problem(file, message, hint string) schema.Problem {
+func constraintProblem(file, message, hint string) schema.Problem {
 	at := schema.Position{File: file, Line: 1, Column: 1}
-	return schema.Problem{Position: at, Severity: schema.Error, Rule: RuleFile, Message: message, Hint: hint}
+	return schema.Problem{Position: at, Severity: schema.Error, Rule: RuleConstraintFile, Message: message, Hint: hint}
 }
 
 // explain returns the problems of an evaluation.
-func explain(file string, err error) []schema.Problem {
+func explainConstraints(file string, err error) []schema.Problem {
 	var wrong cuefile.FileProblems
 	if !errors.As(err, &wrong) {
-		return []schema.Problem{problem(file, "the constraints cannot be checked: "+err.Error(), "try again")}
+		return []schema.Problem{constraintProblem(file, "the constraints cannot be checked: "+err.Error(), "try again")}
 	}
 	var out []schema.Problem
 	for _, w := range wrong {
-		p := problem(w.At.File, w.Message, w.Hint)
+		p := constraintProblem(w.At.File, w.Message, w.Hint)
 		p.Line, p.Column = w.At.Line, w.At.Column
 		if w.Rule == "cue-limit" {
-			p.Rule = RuleLimit
+			p.Rule = RuleConstraintLimit
 		}
 		out = append(out, p)
 	}
@@ -147,8 +140,8 @@ func explain(file string, err error) []schema.Problem {
 }
 
 // vet finds names that are likely misspelt, and the fields that are new.
-func (c *Set) vet() []schema.Problem {
-	shapes := document.Shapes()
+func (c *Constraints) vet() []schema.Problem {
+	shapes := Shapes()
 	var out []schema.Problem
 	for _, f := range c.rules.Fields {
 		message, hint := "", ""
@@ -165,12 +158,12 @@ func (c *Set) vet() []schema.Problem {
 		case f.Field == "" || s.Open || slices.Contains(s.Names, f.Field):
 			continue
 		default:
-			if message, hint = unknown(f, s); message == "" {
+			if message, hint = unknownField(f, s); message == "" {
 				c.added[f.Def] = append(c.added[f.Def], f.Field)
 				continue
 			}
 		}
-		p := problem(f.At.File, message, hint)
+		p := constraintProblem(f.At.File, message, hint)
 		p.Line, p.Column = f.At.Line, f.At.Column
 		out = append(out, p)
 	}
@@ -179,7 +172,7 @@ func (c *Set) vet() []schema.Problem {
 
 // unknown returns what is wrong with a field that the format does not have;
 // nothing where the team may add it.
-func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
+func unknownField(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
 	message = fmt.Sprintf("`%s` has no field `%s`", f.Def, f.Field)
 	if near := suggest.DidYouMean(f.Field, s.Names); near != "" {
 		return message, near
@@ -193,9 +186,9 @@ func unknown(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) 
 	return message, "known are " + strings.Join(s.Names, ", ")
 }
 
-// Overrun returns why the constraints were given up while definitions were
-// checked; nil when they were not. Problems found before are then incomplete.
-func (c *Set) Overrun() []schema.Problem {
+// Overrun returns why checking was given up, or nil if it was not. The problems found before are
+// incomplete then.
+func (c *Constraints) Overrun() []schema.Problem {
 	if c == nil {
 		return nil
 	}
@@ -205,16 +198,15 @@ func (c *Set) Overrun() []schema.Problem {
 }
 
 // Adds lists the fields that a definition has in addition to those of the format.
-func (c *Set) Adds(def string) []string {
+func (c *Constraints) Adds(def string) []string {
 	if c == nil {
 		return nil
 	}
 	return c.added[def]
 }
 
-// Check holds the value at a path, which its format accepts, against what is
-// demanded of a definition.
-func (c *Set) Check(doc *document.Document, def string, at []any) []schema.Problem {
+// Check checks the value at a path, which its format accepts, against the constraints of a definition.
+func (c *Constraints) Check(doc *Document, def string, at []any) []schema.Problem {
 	if c == nil || !c.rules.Touches(def) || c.Overrun() != nil {
 		return nil
 	}
@@ -225,9 +217,9 @@ func (c *Set) Check(doc *document.Document, def string, at []any) []schema.Probl
 	case errors.As(err, &wrong):
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.overrun = explain("", err)
+		c.overrun = explainConstraints("", err)
 		for i := range c.overrun {
-			c.overrun[i].Rule = RuleLimit
+			c.overrun[i].Rule = RuleConstraintLimit
 		}
 		return nil
 	case err != nil:
@@ -240,7 +232,7 @@ func (c *Set) Check(doc *document.Document, def string, at []any) []schema.Probl
 	return out
 }
 
-func violation(doc *document.Document, v cuefile.Violation, at []any) schema.Problem {
+func violation(doc *Document, v cuefile.Violation, at []any) schema.Problem {
 	full, name := slices.Clone(at), "the value"
 	for _, step := range v.Path {
 		if i, err := strconv.Atoi(step); err == nil && doc.IsList(full...) {
@@ -253,7 +245,7 @@ func violation(doc *document.Document, v cuefile.Violation, at []any) schema.Pro
 	if v.By.File != "" {
 		by = v.By.String()
 	}
-	p := doc.Problem(Rule, v.Message, "see "+by, full...)
+	p := doc.Problem(ruleConstraint, v.Message, "see "+by, full...)
 	if v.Missing {
 		p.Hint = fmt.Sprintf("add %q: …, which %s demands", name, by)
 	}

@@ -1,4 +1,4 @@
-package constraint_test
+package document_test
 
 import (
 	"fmt"
@@ -9,24 +9,15 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/constraint"
 	"github.com/gavel-evals/gavel/schema/cuefile"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// TestMain answers as the child that evaluates.
-func TestMain(m *testing.M) {
-	if cueeval.ServeChild() {
-		return
-	}
-	os.Exit(m.Run())
-}
-
 // set compiles one file of constraints.
-func set(t *testing.T, text string) *constraint.Set {
+func constraints(t *testing.T, text string) *document.Constraints {
 	t.Helper()
-	s, problems := constraint.New([]schema.ConstraintFile{{File: "schema/team.cue", Text: text}}, cuefile.NewBudget())
+	s, problems := document.NewConstraints([]schema.ConstraintFile{{File: "schema/team.cue", Text: text}}, cuefile.NewBudget())
 	if len(problems) > 0 {
 		t.Fatalf("%s gives %v", text, problems)
 	}
@@ -41,9 +32,9 @@ func lines(problems []schema.Problem) string {
 	return strings.Join(all, "\n")
 }
 
-// TestCheck holds values against constraints: what is said of each, and where.
-func TestCheck(t *testing.T) {
-	team := set(t, `#Testcase: {
+// TestConstraints holds values against constraints: what is said of each, and where.
+func TestConstraints(t *testing.T) {
+	team := constraints(t, `#Testcase: {
 	// nobody waits for so many turns
 	max_turns?: <=20
 	owner:      string
@@ -74,15 +65,15 @@ func TestCheck(t *testing.T) {
 
 // TestNothingIsDemanded where there are no files.
 func TestNothingIsDemanded(t *testing.T) {
-	var none *constraint.Set
+	var none *document.Constraints
 	doc, _ := document.Parse("a.json", []byte(`{"name": "A"}`))
 	if got := none.Check(doc, "#Testcase", nil); got != nil || none.Adds("#Testcase") != nil || none.Overrun() != nil {
 		t.Errorf("no constraints say %v", got)
 	}
 }
 
-// TestNew has files that cannot be used.
-func TestNew(t *testing.T) {
+// TestNewConstraints has files that cannot be used.
+func TestNewConstraints(t *testing.T) {
 	many := make([]schema.ConstraintFile, 51)
 	for i := range many {
 		many[i].File = fmt.Sprintf("schema/%d.cue", i)
@@ -103,15 +94,15 @@ func TestNew(t *testing.T) {
 		{"an own definition that nothing uses", one("#Ours: string"), "nothing refers to it: it constrains nothing"},
 		{"two that contradict each other", one("#Testcase: name: 5"), "schema/team.cue:1:"},
 	} {
-		got, problems := constraint.New(tt.files, cuefile.NewBudget())
+		got, problems := document.NewConstraints(tt.files, cuefile.NewBudget())
 		if text := lines(problems); !strings.Contains(text, tt.want) || got != nil {
 			t.Errorf("%s: the problems are %q, want %q", tt.name, text, tt.want)
 		}
 	}
 }
 
-// TestRead finds the files next to the definitions, in the order of their names.
-func TestRead(t *testing.T) {
+// TestReadConstraints finds the files next to the definitions, in the order of their names.
+func TestReadConstraints(t *testing.T) {
 	files := fstest.MapFS{
 		"tests/schema/b.cue":        {Data: []byte("b")},
 		"tests/schema/a.cue":        {Data: []byte("a")},
@@ -123,7 +114,7 @@ func TestRead(t *testing.T) {
 		"more/level_1/schema/e.cue": {},
 	}
 	var got []string
-	for _, f := range constraint.Read(files, []string{"tests", "missing", "more"}) {
+	for _, f := range document.ReadConstraints(files, []string{"tests", "missing", "more"}) {
 		text := f.Text
 		if f.Unreadable != "" {
 			text = "unreadable"
