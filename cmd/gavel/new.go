@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // newCommand is gavel new.
@@ -118,7 +117,7 @@ func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *
 		return explained(err)
 	}
 	if c.Target != "" {
-		if _, _, problem := targetname.Find(settings, c.Target); problem != nil {
+		if _, _, problem := settings.FindTarget(c.Target); problem != nil {
 			return usageError("--target: %s; %s", problem.Message, problem.Hint)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // targets returns the targets that names mean, each once. The error says what may
@@ -16,7 +15,7 @@ import (
 func targets(settings schema.Settings, names []string) ([]string, error) {
 	var found []string
 	for _, written := range names {
-		name, checked, problem := targetname.Find(settings, written)
+		name, checked, problem := settings.FindTarget(written)
 		switch {
 		case problem != nil:
 			return nil, mistake("--target: %s; %s", problem.Message, problem.Hint)

@@ -2,7 +2,6 @@ package document_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
-	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // An aimed is a test that is compiled for one of several targets.
@@ -56,9 +55,9 @@ func (s *suite) distinct(targets []document.Place) []document.Place {
 				name = p.Text(key)
 			}
 		}
-		if own, ok, _ := targetname.Find(s.Settings, targetname.Qualified(name, s.file)); ok {
+		if own, ok, _ := s.Settings.FindTarget(schema.QualifiedTarget(name, s.file)); ok {
 			name = own
-		} else if found, ok, _ := targetname.Find(s.Settings, name); ok {
+		} else if found, ok, _ := s.Settings.FindTarget(name); ok {
 			name = found
 		}
 		if name == "" || !names[name] {

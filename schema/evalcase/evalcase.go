@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/testbed"
 )
 
@@ -472,10 +471,10 @@ func (c *compiler) checkDefault(at document.Place) {
 // resolve finds the target that is named at a place; empty where it is not
 // known, and for the name default where no target has it.
 func (c *compiler) resolve(p document.Place) string {
-	if own, ok, _ := targetname.Find(c.Settings, targetname.Qualified(p.Text(), c.file)); ok {
+	if own, ok, _ := c.Settings.FindTarget(schema.QualifiedTarget(p.Text(), c.file)); ok {
 		return own // which another file has otherwise
 	}
-	name, _, problem := targetname.Find(c.Settings, p.Text())
+	name, _, problem := c.Settings.FindTarget(p.Text())
 	if problem != nil && (p.Text() != "default" || problem.File != "") {
 		if problem.File != "" && c.isTests { // a target that is there and cannot be used costs the tests that name it
 			problem.Severity = schema.Warning

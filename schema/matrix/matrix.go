@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 
 	matrixrow "github.com/gavel-evals/gavel/schema/row"
-	"github.com/gavel-evals/gavel/schema/targetname"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -385,7 +384,7 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	var problem *schema.Problem
 	for _, name := range names {
 		c.counted[name]++
-		target, _, p := c.find(targetname.Nth(name, c.counted[name]))
+		target, _, p := c.find(schema.NthTarget(name, c.counted[name]))
 		if p != nil && c.counted[name] > 1 {
 			target, _, p = c.find(name)
 		}
@@ -418,8 +417,8 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 // find is the target of a name: the one that this file has it for, where another file
 // has it for another one.
 func (c *compiler) find(name string) (target string, ok bool, problem *schema.Problem) {
-	if target, ok, problem = targetname.Find(c.Settings, targetname.Qualified(name, c.Doc.File)); ok {
+	if target, ok, problem = c.Settings.FindTarget(schema.QualifiedTarget(name, c.Doc.File)); ok {
 		return target, ok, problem
 	}
-	return targetname.Find(c.Settings, name)
+	return c.Settings.FindTarget(name)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 const (
@@ -148,7 +147,7 @@ func Ungated() []schema.Evaluator {
 
 // target finds what is tested. known says that its settings are.
 func (c *compiler) target(name string) (target string, known bool) {
-	target, known, problem := targetname.Find(c.Settings, name)
+	target, known, problem := c.Settings.FindTarget(name)
 	if problem != nil {
 		problem.Position = cmp.Or(problem.Position, c.Doc.At(c.name))
 		c.Problems = append(c.Problems, *problem)

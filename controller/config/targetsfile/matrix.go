@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // maxEntries bounds how many entries of the definitions folders are looked at for
@@ -92,7 +91,7 @@ func (r *reader) named(doc *document.Document, counted map[string]int, at ...any
 		name = label
 	}
 	counted[name]++
-	r.add(doc, id, targetname.Nth(name, counted[name]), at...)
+	r.add(doc, id, schema.NthTarget(name, counted[name]), at...)
 }
 
 // providerFile is the file that a provider names, if one of YAML or JSON says what it is.
@@ -168,7 +167,7 @@ func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 		if file, same, _ := strings.Cut(before, "\x00"); file == doc.File || same == string(raw) {
 			return
 		}
-		scoped := targetname.Qualified(name, doc.File)
+		scoped := schema.QualifiedTarget(name, doc.File)
 		delete(r.from, scoped)
 		r.put(scoped, form, err, wrong)
 		return

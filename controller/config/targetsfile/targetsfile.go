@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
 // Name is the path of the file below the folder that it is for.
@@ -206,7 +205,7 @@ func (r *reader) target(t target) {
 	judge := cmp.Or(t.text("judge_target"), t.text("grader_target"))
 	before, ok := r.from[name]
 	if file, same, _ := strings.Cut(before, "\x00"); ok && t.scoped && same != string(raw)+judge && file != t.Doc.File {
-		name = targetname.Qualified(name, t.Doc.File) // for the tests of this file alone
+		name = schema.QualifiedTarget(name, t.Doc.File) // for the tests of this file alone
 		_, ok = r.from[name]
 	}
 	if ok {

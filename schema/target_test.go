@@ -1,13 +1,12 @@
-package targetname_test
+package schema_test
 
 import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/targetname"
 )
 
-func TestFind(t *testing.T) {
+func TestFindTarget(t *testing.T) {
 	s := schema.Settings{
 		Targets: map[string]schema.TargetSettings{"small": {}, "agent": {}},
 		Aliases: map[string]string{"azure": "small"},
@@ -23,7 +22,7 @@ func TestFind(t *testing.T) {
 		{"vscode", "", "write the target in gavel.yaml"},
 		{"zebra", "", "add it to targets: or aliases: in gavel.yaml"},
 	} {
-		got, ok, problem := targetname.Find(s, tt.name)
+		got, ok, problem := s.FindTarget(tt.name)
 		hint := ""
 		if problem != nil {
 			hint = problem.Hint
@@ -32,7 +31,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %q, %v, hint %q", tt.name, got, ok, hint)
 		}
 	}
-	if got, ok, problem := targetname.Find(schema.Settings{}, "any"); got != "any" || ok || problem != nil {
+	if got, ok, problem := (schema.Settings{}).FindTarget("any"); got != "any" || ok || problem != nil {
 		t.Errorf("without a configuration: %q, %v, %v", got, ok, problem)
 	}
 }
