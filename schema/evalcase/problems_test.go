@@ -154,7 +154,7 @@ func TestSharedFilesReachEveryCase(t *testing.T) {
 // TestShapesSayItAll: cases are compared with the shapes of their definitions
 // only, so nothing may be left to the evaluation of CUE.
 func TestShapesSayItAll(t *testing.T) {
-	table, err := os.ReadFile("../testdata/evalcase.txt")
+	table, err := os.ReadFile("../document/testdata/evalcase.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
