@@ -89,7 +89,7 @@ func (c watchApp) watch(ctx context.Context, f watchFlags, args []string) error 
 	// The first interrupt stops a run, so it must not end everything at once.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	follow := b.followed(f.base)
+	follow := watchmode.Config{Source: watchSource{b, f.base}, ConfigFile: b.ConfigFile, LookupEnv: b.LookupEnv}
 	if len(args) > 0 {
 		if follow.Select, err = b.named(ctx, args); err != nil {
 			return err
@@ -180,40 +180,49 @@ func (c watchApp) baseOf(ctx context.Context, w *workspace, ref string) (string,
 	return c.MergeBase(ctx, w, ref)
 }
 
-// followed returns the configuration of the watch.
-func (c watchApp) followed(ref string) watchmode.Config {
-	in := func(p watchmode.Workspace) *workspace { return &workspace{Repo: p.Repo} }
-	return watchmode.Config{
-		Open: c.openPlace,
-		Base: func(ctx context.Context, p watchmode.Workspace) (string, error) {
-			return c.baseOf(ctx, in(p), ref)
-		},
-		At: func(p watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
-			return c.Checkout(in(p), commit, otherwise)
-		},
-		Snapshot: func(ctx context.Context, p watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
-			return c.Snapshot(ctx, in(p), at)
-		},
-		ReadConfig: func(_ watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
-			cfg, problems, _, err := c.ReadConfig(files)
-			return cfg, problems, err
-		},
-		ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
-	}
+// A watchSource is the repository of the working folder against a ref. It implements
+// [watchmode.Source].
+type watchSource struct {
+	watchApp
+	ref string
 }
 
-// openPlace opens the repository with its ledger.
-func (c watchApp) openPlace(ctx context.Context) (watchmode.Workspace, error) {
-	w, err := c.Workspace()
+// Base returns the commit to compare with.
+func (s watchSource) Base(ctx context.Context, w watchmode.Workspace) (string, error) {
+	return s.baseOf(ctx, opened(w), s.ref)
+}
+
+// At returns a commit as a state.
+func (s watchSource) At(w watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
+	return s.Checkout(opened(w), commit, otherwise)
+}
+
+// Snapshot returns a commit's definitions.
+func (s watchSource) Snapshot(ctx context.Context, w watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
+	return s.watchApp.Snapshot(ctx, opened(w), at)
+}
+
+// ReadConfig reads the configuration of the working tree.
+func (s watchSource) ReadConfig(files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+	cfg, problems, _, err := s.watchApp.ReadConfig(files)
+	return cfg, problems, err
+}
+
+// opened is a followed workspace as commands have it.
+func opened(w watchmode.Workspace) *workspace { return &workspace{Repo: w.Repo} }
+
+// Open opens the repository with its ledger.
+func (s watchSource) Open(ctx context.Context) (watchmode.Workspace, error) {
+	w, err := s.Workspace()
 	if err != nil {
 		return watchmode.Workspace{}, err
 	}
-	store, err := c.OpenLedger(ctx, w)
+	store, err := s.OpenLedger(ctx, w)
 	if err != nil {
 		return watchmode.Workspace{}, errors.Join(err, w.Close())
 	}
-	file, own := c.LedgerAt(w), []string{ownfolder.Name + "/"}
-	if c.LedgerFile != "" {
+	file, own := s.LedgerAt(w), []string{ownfolder.Name + "/"}
+	if s.LedgerFile != "" {
 		if full, err := filepath.Abs(file); err == nil {
 			if rel, err := filepath.Rel(w.Repo.Root(), full); err == nil {
 				own = append(own, filepath.ToSlash(rel))

@@ -67,8 +67,7 @@ func BenchmarkSaveToPlan(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			r := generated(b, n)
-			cfg := r.config()
-			cfg.Open = r.judged
+			cfg := r.following(&source{repo: r, open: r.judged})
 			cfg.Watch.Settle = 0 // the default
 			tree, err := watchmode.Open(b.Context(), cfg)
 			r.must(err)

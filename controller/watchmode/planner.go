@@ -76,7 +76,7 @@ func (s *planner) see(ctx context.Context, hints []string) (*View, error) {
 
 // rebase finds the commit to compare with.
 func (s *planner) rebase(ctx context.Context) error {
-	commit, err := s.cfg.Base(ctx, s.Workspace())
+	commit, err := s.cfg.Source.Base(ctx, s.Workspace())
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *planner) rebase(ctx context.Context) error {
 // configure reads the configuration. While it has errors, the last valid one still
 // selects the other watched files.
 func (s *planner) configure() error {
-	cfg, problems, err := s.cfg.ReadConfig(s.Workspace(), s.files)
+	cfg, problems, err := s.cfg.Source.ReadConfig(s.files)
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,11 @@ func (s *planner) compareWith(ctx context.Context) error {
 	if s.commit == "" || s.base != nil {
 		return nil
 	}
-	state, err := s.cfg.At(s.Workspace(), s.commit, s.config)
+	state, err := s.cfg.Source.At(s.Workspace(), s.commit, s.config)
 	if err != nil {
 		return err
 	}
-	snapshot, err := s.cfg.Snapshot(ctx, s.Workspace(), state)
+	snapshot, err := s.cfg.Source.Snapshot(ctx, s.Workspace(), state)
 	if err != nil {
 		return err
 	}

@@ -98,15 +98,12 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 		s.git("add", "-A")
 		s.git("commit", "-qm", "files")
 	}
-	cfg := s.config()
-	cfg.Open = s.judged
-	base := cfg.Base
-	cfg.Base = func(ctx context.Context, p watchmode.Workspace) (string, error) {
+	cfg := s.following(&source{repo: s.repo, open: s.judged, beforeBase: func() error {
 		if s.gone.Load() {
-			return "", errors.New("the branch is gone")
+			return errors.New("the branch is gone")
 		}
-		return base(ctx, p)
-	}
+		return nil
+	}})
 	cfg.LookupEnv = func(name string) (string, bool) {
 		if name == "WORD" {
 			s.planned.Add(1)

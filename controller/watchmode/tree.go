@@ -39,20 +39,25 @@ type Workspace struct {
 	Close func() error
 }
 
-// A Config selects the followed files and the readers of its parts.
-type Config struct {
+// A Source opens the repository and reads its states.
+type Source interface {
 	// Open opens the workspace.
-	Open func(ctx context.Context) (Workspace, error)
+	Open(ctx context.Context) (Workspace, error)
 	// Base returns the commit to compare with, or an empty string for no comparison.
-	Base func(ctx context.Context, p Workspace) (string, error)
+	Base(ctx context.Context, w Workspace) (string, error)
 	// At returns a commit as a state. If it has no valid configuration, the other one
 	// applies.
-	At func(p Workspace, commit string, otherwise *config.Config) (controller.Checkout, error)
+	At(w Workspace, commit string, otherwise *config.Config) (controller.Checkout, error)
 	// Snapshot returns a commit's definitions.
-	Snapshot func(ctx context.Context, p Workspace, at controller.Checkout) (*load.Snapshot, error)
-	// ReadConfig reads the configuration of a state; found is false without a file, and
-	// then the defaults apply.
-	ReadConfig func(p Workspace, files *gitrepo.WorkTree) (cfg *config.Config, problems []schema.Problem, err error)
+	Snapshot(ctx context.Context, w Workspace, at controller.Checkout) (*load.Snapshot, error)
+	// ReadConfig reads the configuration of the working tree, or returns the defaults
+	// if there is no file.
+	ReadConfig(files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error)
+}
+
+// A Config selects the followed files and the readers of its parts.
+type Config struct {
+	Source Source
 	// ConfigFile, LookupEnv and Now go into every plan.
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
@@ -153,7 +158,7 @@ func Open(ctx context.Context, cfg Config) (*Tree, error) {
 
 // open opens the workspace and watches it from scratch.
 func (t *Tree) open(ctx context.Context) error {
-	place, err := t.cfg.Open(ctx)
+	place, err := t.cfg.Source.Open(ctx)
 	if err != nil {
 		return err
 	}

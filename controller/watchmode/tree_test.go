@@ -15,11 +15,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/filewatch"
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/watchmode"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 const hello = "test_definitions/talk/level_1/hello.json"
@@ -191,16 +188,13 @@ func TestNewInput(t *testing.T) {
 // watched, and the commit came in between.
 func TestACommitWhileFoldersAreAdded(t *testing.T) {
 	r := newRepo(t)
-	cfg := r.config()
-	read := cfg.ReadConfig
 	commits := false
-	cfg.ReadConfig = func(p watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+	cfg := r.following(&source{repo: r, beforeRead: func() {
 		if commits {
 			commits = false
 			r.git("commit", "-q", "-m", "program")
 		}
-		return read(p, files)
-	}
+	}})
 	f := follow(r, cfg)
 	r.write(map[string]string{
 		"gavel.yaml":   "version: 1\ntargets: {bot: {provider: command, argv: [sh, agent/run.sh]}}\n",
@@ -297,23 +291,22 @@ func (d deaf) Close() error                  { return nil }
 // that trying leaves nothing open.
 func TestFault(t *testing.T) {
 	r := newRepo(t)
-	cfg := r.config()
 	open, asked := 0, 0
-	cfg.Open = func(ctx context.Context) (watchmode.Workspace, error) {
+	s := &source{repo: r}
+	s.open = func(ctx context.Context) (watchmode.Workspace, error) {
 		place, err := r.open(ctx)
 		open++
 		shut := place.Close
 		place.Close = func() error { open--; return shut() }
 		return place, err
 	}
-	base := cfg.Base
-	cfg.Base = func(ctx context.Context, p watchmode.Workspace) (string, error) {
+	s.beforeBase = func() error {
 		if asked++; asked > 1 && asked < 6 {
-			return "", errors.New("the branch is gone")
+			return errors.New("the branch is gone")
 		}
-		return base(ctx, p)
+		return nil
 	}
-	tree, err := watchmode.Open(t.Context(), cfg)
+	tree, err := watchmode.Open(t.Context(), r.following(s))
 	r.must(err)
 	for _, want := range []string{"<nil>", "the branch is gone", "<nil>"} {
 		look, err := tree.Next(t.Context())

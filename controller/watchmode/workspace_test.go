@@ -123,34 +123,63 @@ func (r *repo) judged(ctx context.Context) (watchmode.Workspace, error) {
 	return place, err
 }
 
+// A source follows a repository against HEAD. Its functions are nil but where a test does
+// otherwise.
+type source struct {
+	*repo
+	open       func(context.Context) (watchmode.Workspace, error)
+	beforeBase func() error
+	beforeRead func()
+}
+
+func (s *source) Open(ctx context.Context) (watchmode.Workspace, error) {
+	if s.open != nil {
+		return s.open(ctx)
+	}
+	return s.repo.open(ctx)
+}
+
+func (s *source) Base(ctx context.Context, w watchmode.Workspace) (string, error) {
+	if s.beforeBase != nil {
+		if err := s.beforeBase(); err != nil {
+			return "", err
+		}
+	}
+	if w.Repo.Unborn() {
+		return "", nil
+	}
+	return w.Repo.Resolve(ctx, "HEAD")
+}
+
+func (s *source) At(w watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
+	files, err := w.Repo.FS(commit)
+	if err != nil {
+		return controller.Checkout{}, err
+	}
+	cfg, problems, err := readConfig(files)
+	if schema.HasErrors(problems) {
+		cfg = otherwise
+	}
+	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
+}
+
+func (s *source) Snapshot(ctx context.Context, _ watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
+	return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
+}
+
+func (s *source) ReadConfig(files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
+	if s.beforeRead != nil {
+		s.beforeRead()
+	}
+	return readConfig(files)
+}
+
 // config follows the repository against HEAD.
-func (r *repo) config() watchmode.Config {
+func (r *repo) config() watchmode.Config { return r.following(&source{repo: r}) }
+
+func (r *repo) following(s *source) watchmode.Config {
 	return watchmode.Config{
-		Open: r.open,
-		Base: func(ctx context.Context, p watchmode.Workspace) (string, error) {
-			if p.Repo.Unborn() {
-				return "", nil
-			}
-			return p.Repo.Resolve(ctx, "HEAD")
-		},
-		At: func(p watchmode.Workspace, commit string, otherwise *config.Config) (controller.Checkout, error) {
-			files, err := p.Repo.FS(commit)
-			if err != nil {
-				return controller.Checkout{}, err
-			}
-			cfg, problems, err := readConfig(files)
-			if schema.HasErrors(problems) {
-				cfg = otherwise
-			}
-			return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
-		},
-		Snapshot: func(ctx context.Context, _ watchmode.Workspace, at controller.Checkout) (*load.Snapshot, error) {
-			return load.Scan(ctx, at.FS, load.Options{Settings: at.Config.Settings()})
-		},
-		ReadConfig: func(_ watchmode.Workspace, files *gitrepo.WorkTree) (*config.Config, []schema.Problem, error) {
-			return readConfig(files)
-		},
-		ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+		Source: s, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 		Watch: filewatch.Config{Settle: 20 * time.Millisecond},
 	}
 }
@@ -194,7 +223,7 @@ func (r *repo) fresh() []string {
 	if r.committed() {
 		commit, err := repository.Resolve(r.t.Context(), "HEAD")
 		r.must(err)
-		base, err := r.config().At(watchmode.Workspace{Repo: repository}, commit, cfg)
+		base, err := (&source{repo: r}).At(watchmode.Workspace{Repo: repository}, commit, cfg)
 		r.must(err)
 		req.Base = &base
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
