@@ -9,19 +9,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// significant is the probability up to which an uneven split of preferences is
-// not taken for chance.
+// significant is the highest probability at which an uneven split of preferences does
+// not count as chance.
 const significant = 0.05
 
-// An abPair is what was measured of one input under both prompts.
+// An abPair has the measurements of one input under both prompts.
 type abPair struct {
 	A, B verdict.Sample
-	// Preference is that of a judge who saw both outputs; empty where no judge is
-	// asked.
+	// Preference is the verdict of a judge who saw both outputs; empty without a judge.
 	Preference verdict.Measurement
 }
 
-// Problem returns why there is nothing to compare; empty where there is.
+// Problem returns the reason why there is nothing to compare, or an empty string.
 func (p abPair) Problem() string {
 	for _, s := range []verdict.Sample{p.A, p.B} {
 		if s.Error != "" {
@@ -39,10 +38,10 @@ func (p abPair) Problem() string {
 	return p.Preference.Error
 }
 
-// decideComparison fills c in with how the two prompts did over pairs without a problem.
-// Where a judge saw both outputs, the prompt that the judge prefers in clearly
-// more pairs wins, see [stats.SignTest]. Otherwise a prompt wins whose score is
-// higher by an interval that does not contain 0, see [stats.Paired].
+// decideComparison fills c with the results of the two prompts over pairs without a
+// problem. If a judge saw both outputs, the prompt that it prefers in clearly more
+// pairs wins, see [stats.SignTest]. Otherwise a prompt wins if its score is higher by
+// an interval that does not contain 0, see [stats.Paired].
 func decideComparison(c *verdict.Comparison, evaluators []schema.Evaluator, pairs []abPair) {
 	c.Pairs = len(pairs)
 	if len(pairs) == 0 {
@@ -72,7 +71,7 @@ func decideComparison(c *verdict.Comparison, evaluators []schema.Evaluator, pair
 	}
 }
 
-// addCriteria adds those that were measured under both prompts.
+// addCriteria adds the criteria measured under both prompts.
 func addCriteria(to []*tally, ev schema.Evaluator, a, b []verdict.Criterion) []*tally {
 	for _, x := range a {
 		i := slices.IndexFunc(b, func(y verdict.Criterion) bool { return y.ID == x.ID })
@@ -89,7 +88,7 @@ func addCriteria(to []*tally, ev schema.Evaluator, a, b []verdict.Criterion) []*
 	return to
 }
 
-// step is by how much two scores of a criterion differ at least.
+// step returns the smallest difference between two scores of a criterion.
 func step(spec schema.Spec, criterion string) float64 {
 	switch spec.(type) {
 	case evaluator.Criteria:
@@ -102,7 +101,7 @@ func step(spec schema.Spec, criterion string) float64 {
 	return 1 // met or not
 }
 
-// A tally collects the scores of one thing, pair by pair.
+// A tally collects the scores of one evaluator or criterion, pair by pair.
 type tally struct {
 	evaluator, id string
 	step          float64
@@ -111,7 +110,7 @@ type tally struct {
 
 func (t *tally) add(a, b float64) { t.a, t.b = append(t.a, a), append(t.b, b) }
 
-// difference sums up. An interval ends where differences of scores do.
+// difference sums up. The interval is limited to the range of score differences.
 func (t *tally) difference() verdict.Difference {
 	deltas := make([]float64, len(t.a))
 	for i := range t.a {
@@ -135,7 +134,7 @@ func winner(d verdict.Difference) string {
 	return "A"
 }
 
-// count counts the preferences and gives the winner by them.
+// count counts the preferences and returns the winner.
 func count(p *verdict.Preferences, pairs []abPair) string {
 	for _, pair := range pairs {
 		switch pair.Preference.Criteria[0].Score {

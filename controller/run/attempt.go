@@ -12,36 +12,35 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// An attempt is all samples of a case under one system prompt. Those of the
-// alternative are one, too.
+// An attempt is all samples of a case under one system prompt. The alternative's
+// samples are one attempt, too.
 type attempt struct {
 	caseRun *caseRun
 	digests plan.Digests
 	system  string
 	// number counts from 0, as in the keys of calls.
 	number int
-	// first is the number of the first sample among all of the case, by which
-	// recordings tell the same request of two attempts apart.
+	// first is the number of the first sample among all samples of the case, by which
+	// recordings distinguish equal requests of two attempts.
 	first int
-	// size is how many samples are wanted; samples are those that were begun.
+	// size is the wanted number of samples; samples are the ones that were begun.
 	size    int
 	samples []*sample
 	result  verdict.Result
-	// journaled reports that the journal may have had calls when the attempt began.
+	// journaled means that the journal may have had calls when the attempt began.
 	journaled bool
 }
 
-// newAttempt prepares an attempt. Its samples come after those of as many blocks
-// as there may be attempts before it; the alternative's come after all.
+// newAttempt prepares an attempt. Its samples are numbered after the blocks of all
+// possible earlier attempts; the alternative's come last.
 func (c *caseRun) newAttempt(number, block int, digests plan.Digests, system string) *attempt {
 	n := c.job.Case.Samples()
 	return &attempt{caseRun: c, digests: digests, system: system, number: number, first: block * n, size: n}
 }
 
-// run takes the samples that are missing and decides. A sample begins when one
-// before it makes room, so that what a case asks for in numbers takes no memory
-// by itself. The only sample is taken in the goroutine of the case. After the end of ctx
-// none begins.
+// run takes the missing samples and decides. A sample begins when an earlier one makes
+// room, so that a case with many samples takes no memory for them at once. A single
+// sample runs in the goroutine of the case. After the end of ctx none begins.
 func (a *attempt) run(ctx context.Context) error {
 	stored, err := a.load(ctx)
 	if err != nil {
@@ -72,15 +71,15 @@ func (a *attempt) run(ctx context.Context) error {
 	return nil
 }
 
-// storedSamples are the samples of an attempt that the ledger has.
+// storedSamples are an attempt's samples in the ledger.
 type storedSamples struct {
-	// executions by opening, those of the lowest ordinals first.
+	// executions by opening, the lowest ordinals first.
 	executions [][]ledger.Execution
 	judgements map[int]ledger.Judgement // by ordinal
-	next       int                      // the first ordinal that is free
+	next       int                      // the first free ordinal
 }
 
-// load reads what is stored.
+// load reads the stored samples.
 func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
 	stored, err := ledger.LoadCase(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J)
 	if err != nil {
@@ -101,9 +100,9 @@ func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
 	return out, nil
 }
 
-// sample returns the next sample of an attempt: one that is stored, or a new one.
-// Each opening gets as many samples as the others, so a new one takes the next
-// ordinal that begins with what is missing.
+// sample returns the next sample of an attempt: a stored or a new one. All openings get
+// the same number of samples, so a new one takes the next ordinal whose opening lacks
+// one.
 func (stored *storedSamples) sample(a *attempt, i int) *sample {
 	openings := len(stored.executions)
 	left := stored.executions[i%openings]
@@ -130,7 +129,7 @@ func (a *attempt) results() []verdict.Sample {
 	return out
 }
 
-// usage sums up what the attempt cost in this run and in all.
+// usage sums up the attempt's cost in this run and in total.
 func (a *attempt) usage() (spent, made verdict.Usage, took time.Duration) {
 	for _, s := range a.samples {
 		spent = spent.Add(s.spent)
@@ -155,8 +154,8 @@ func (a *attempt) failed() int {
 	return n
 }
 
-// save writes what is new in one transaction, with the decision if there is one, and
-// with what is done with the case.
+// save writes the new results in one transaction, with the decision if there is one,
+// and with the completion.
 func (a *attempt) save(ctx context.Context, decision *ledger.Decision, done *completing) error {
 	if a.caseRun.runner.recording {
 		return nil
@@ -167,7 +166,7 @@ func (a *attempt) save(ctx context.Context, decision *ledger.Decision, done *com
 	}
 	if decision != nil {
 		if o.Parts = a.digests.Parts(); o.Parts == nil {
-			o.Case = "" // what it consists of is not that of the case
+			o.Case = "" // the parts of an attempt are not the case's
 		}
 	}
 	for _, s := range a.samples {

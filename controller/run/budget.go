@@ -26,14 +26,14 @@ type BudgetConfig struct {
 	Now func() time.Time
 }
 
-// A Budget pays for calls. [Budget.Admit] lets a case in with a claim of what it is likely
-// to take, so that a small budget finishes some cases instead of beginning all of them.
-// [Claim.Reserve] reserves the most that a call may take, and [Claim.Settle] replaces the
-// reservation by the amount that the call took. Only a reply that is larger than any before
-// it passes a limit. Several runs may share a Budget, one after the other.
+// A Budget pays for calls. [Budget.Admit] admits a case with a claim of its likely
+// cost, so that a small budget finishes some cases instead of beginning all of them.
+// [Claim.Reserve] reserves the maximum cost of a call, and [Claim.Settle] replaces the
+// reservation by the actual cost. Only a reply that is larger than any before it
+// exceeds a limit. Several runs may share a Budget, one after the other.
 type Budget struct {
 	cfg BudgetConfig
-	// spending lets one goroutine at a time look at the rest and take from it.
+	// spending serialises looking at the rest and taking from it.
 	spending sync.Mutex
 
 	mu sync.Mutex
@@ -48,7 +48,7 @@ type Budget struct {
 	changed  chan struct{}
 }
 
-// NewBudget returns a Budget of which this run has spent nothing.
+// NewBudget returns a Budget for a run that has not spent anything.
 func NewBudget(cfg BudgetConfig) *Budget {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -62,33 +62,33 @@ func (b *Budget) Limited() bool {
 	return c.Limits != none || c.Day != none || c.PullRequest != none
 }
 
-// A Need is the amount that a case is expected to take before it begins.
+// A Need is the expected cost of a case before it begins.
 type Need struct {
-	// Likely is the amount expected in all.
+	// Likely is the total expected cost.
 	Likely ledger.Amount
-	// Peak is Likely plus what the largest of its calls may take beyond its share. So
-	// much must be left for the last call to be allowed.
+	// Peak is Likely plus the excess of its largest call over its share. So much must
+	// be left for the last call to be allowed.
 	Peak ledger.Amount
 	// Least is the Peak of the shortest conversation. It differs from Peak if the length
 	// is a guess.
 	Least ledger.Amount
 }
 
-// A Claim is the amount that an admitted case is still likely to take. The calls of
-// cases that were admitted later leave it alone.
+// A Claim is the remaining likely cost of an admitted case. The calls of cases admitted
+// later do not use it.
 type Claim struct {
 	budget *Budget
 	lease  *ledger.Lease
-	// likely is the amount claimed, and used the part that is spent or reserved. used is
-	// guarded by budget.mu.
+	// likely is the claimed amount, and used the part that is spent or reserved. used
+	// is guarded by budget.mu.
 	likely, used ledger.Amount
 }
 
-// Admit lets in a case whose lease is held, or returns a [*Shortage] with the limit that
+// Admit admits a case whose lease is held, or returns a [*Shortage] with the limit that
 // is too small for it; other errors are ctx's or the ledger's. While other cases are in
-// progress, here or in another process that shares an account, it waits for what they
-// leave over. A case that is alone is let in if the rest may be enough, so that a guess
-// that is too high does not keep it out for good. The caller must call Done.
+// progress, here or in another process that shares an account, it waits for their
+// leftovers. A case that is alone is admitted if the rest may be enough, so that a high
+// guess does not exclude it forever. The caller must call Done.
 func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Claim, error) {
 	c := &Claim{budget: b, lease: lease, likely: need.Likely}
 	if !b.Limited() || need.Likely.Calls == 0 {
@@ -104,7 +104,7 @@ func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Cl
 	return c, err
 }
 
-// admit lets a case in if peak is left.
+// admit admits a case if peak is left.
 func (b *Budget) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shortage, error) {
 	b.mu.Lock()
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(b.ahead(c)), peak)
@@ -146,7 +146,8 @@ func (b *Budget) wake() {
 	b.changed = make(chan struct{})
 }
 
-// ahead returns what the cases admitted before c may still take. The caller holds mu.
+// ahead returns the remaining claims of the cases admitted before c. The caller holds
+// mu.
 func (b *Budget) ahead(c *Claim) ledger.Amount {
 	var sum ledger.Amount
 	for _, other := range b.claims {
@@ -158,21 +159,20 @@ func (b *Budget) ahead(c *Claim) ledger.Amount {
 	return sum
 }
 
-// rest returns what the case is still likely to take. The caller holds mu.
+// rest returns the remaining likely cost of the case. The caller holds mu.
 func (c *Claim) rest() ledger.Amount { return c.likely.Rest(c.used) }
 
-// take counts an amount, which may be below 0, as taken by the case. The caller
-// holds mu.
+// take adds an amount, which may be negative, to the case's spending. The caller holds
+// mu.
 func (c *Claim) take(a ledger.Amount) {
 	c.used = c.used.Plus(a)
 	c.budget.taken = c.budget.taken.Plus(a)
 }
 
-// budgetLooks are the pauses before looking again whether another process has left
-// something over.
+// budgetLooks are the pauses between checks for leftovers of another process.
 var budgetLooks = clock.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
-// until tries until try succeeds or nothing more can come free.
+// until repeats try until it succeeds or no more budget can become free.
 func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error {
 	for n := 0; ; n++ {
 		b.mu.Lock()
@@ -195,7 +195,7 @@ func (b *Budget) until(ctx context.Context, try func() (*Shortage, error)) error
 	}
 }
 
-// await returns when another look is worthwhile.
+// await returns when another try is worthwhile.
 func (s *Shortage) await(ctx context.Context, changed <-chan struct{}, pause time.Duration) error {
 	var look <-chan time.Time
 	if s.elsewhere {

@@ -16,61 +16,61 @@ import (
 )
 
 const (
-	// maxTries bounds how often one call is sent.
+	// maxTries bounds the sends of one call.
 	maxTries = 4
-	// deployPause is how long to wait before a look whether an agent has come up.
+	// deployPause is the wait between checks for a deployment.
 	deployPause = 5 * time.Second
 )
 
-// pauses are those between two tries.
+// pauses are the waits between two tries.
 var pauses = clock.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
-// A callConfig is what the calls of a run have in common.
+// A callConfig is the common configuration of a run's calls.
 type callConfig struct {
-	// Target returns the target of a name, opened and as it is configured. The first
-	// is nil where there is none.
+	// Target returns a target by name, opened and with its configuration. The first is
+	// nil for an unknown name.
 	Target func(name string) (target.Target, config.Target)
-	// Limits are those of the targets, by name.
+	// Limits are the targets' limits, by name.
 	Limits map[string]*limit.Limiter
 	// Revision is the commit that a deployed agent must name; empty for a working tree.
 	Revision string
-	// Began is when the run began, from which agents have the time to be deployed.
+	// Began is the start of the run, from which agents have time to be deployed.
 	Began time.Time
 
 	Clock clock.Clock
 }
 
-// A calledCase is what the calls of one case have in common.
+// A calledCase is the common state of one case's calls.
 type calledCase struct {
 	Costs *costs
 	Claim *Claim
 	// Context returns the context of a call that begins under ctx and ends after a
-	// timeout. It may outlive ctx where another run wants the reply.
+	// timeout. It may outlive ctx if another run wants the reply.
 	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
-	// Ended returns why a call under ctx is not to be sent any more, now that its turn
-	// has come; nil if it is.
+	// Ended returns the reason why a call under ctx must not be sent any more, now that
+	// its turn has come, or nil.
 	Ended func(ctx context.Context) error
 }
 
-// A caller sends calls one after the other.
+// A caller sends calls sequentially.
 type caller struct {
 	cfg *callConfig
 	of  calledCase
-	// left is what remains of the timeout that calls are allowed: of the whole
-	// sample with the target, of each call with a judge. Once a call was sent,
-	// begun, waiting for the provider counts, too; waiting for a permit does not.
+	// left is the rest of the allowed timeout: for the whole sample with the target,
+	// for each call with a judge. Once a call was sent (begun), waiting for the
+	// provider counts, too; waiting for a permit does not.
 	left, allowed time.Duration
 	begun         bool
 	spent         verdict.Usage
 }
 
-// newCaller returns a caller for a case. Its first call needs an [caller.Allow] before.
+// newCaller returns a caller for a case. [caller.Allow] must precede its first call.
 func newCaller(cfg *callConfig, of calledCase) caller { return caller{cfg: cfg, of: of} }
 
-// Allow begins a timeout that the following calls share.
+// Allow starts a timeout for the following calls.
 func (c *caller) Allow(timeout time.Duration) { c.left, c.allowed, c.begun = timeout, timeout, false }
 
-// Spent is what the calls cost that were sent.
+// Spent returns the cost of the sent calls.
 func (c *caller) Spent() verdict.Usage { return c.spent }
 
 // A sending is one try of a call.
@@ -79,16 +79,16 @@ type sending struct {
 	reserved Reservation
 	reply    target.Reply
 	err      error
-	// late means that the timeout ended it, retry that another may succeed,
-	// throttled that it came too early, held that the target's calls wait, and
-	// awaited that the agent may still be on its way.
+	// late means that the timeout ended it, retry that another try may succeed,
+	// throttled that it came too early, held that the target's calls wait, and awaited
+	// that the agent may still be deploying.
 	late, retry, throttled, held, awaited bool
 }
 
-// Call sends a request to a target, again after transport errors, within what is left
-// of the timeout, and again while an agent is being deployed. The error is a
+// Call sends a request to a target, and repeats it after transport errors within the
+// rest of the timeout, and while an agent is being deployed. The error is a
 // [lateError], a [*Shortage], a [*limit.Down], a [*evaluate.Fault] of the ledger,
-// that of ctx, or what the target complained about.
+// ctx's, or the target's complaint.
 func (c *caller) Call(ctx context.Context, name string, req target.Request) (target.Reply, error) {
 	t, _ := c.cfg.Target(name)
 	if t == nil {
@@ -118,7 +118,7 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 	}
 }
 
-// begin waits for a permit and reserves what the call may cost.
+// begin waits for a permit and reserves the cost of the call.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
@@ -141,8 +141,8 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 	return sending{permit: permit, reserved: reserved}
 }
 
-// finish accounts for a call that was sent, and finds out what came of it. over
-// means that its context has ended.
+// finish accounts for a sent call, and determines its result. over means that its
+// context has ended.
 func (c *caller) finish(ctx context.Context, name string, s *sending, over bool) {
 	_, t := c.cfg.Target(name)
 	c.begun = true
@@ -151,7 +151,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
 		if s.err = checkRevision(t, c.cfg.Revision, s.reply); s.err != nil {
-			c.spent = c.spent.Add(s.reply.Usage) // though it is of no use
+			c.spent = c.spent.Add(s.reply.Usage) // although it is useless
 		}
 	}
 	if s.err != nil && over {
@@ -167,18 +167,18 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	}
 }
 
-// tries are those of one call so far.
+// tries are the tries of one call so far.
 type tries struct {
-	name  string        // of the target
-	whole time.Duration // what was left of the timeout before the first
+	name  string        // the target's
+	whole time.Duration // rest of the timeout before the first
 	n     int
-	// refusals are the tries that came too early; they end with the timeout alone.
+	// refusals counts the tries that came too early; only the timeout ends them.
 	refusals int
-	last     error // of the try before; nil before the second
+	last     error // of the previous try; nil before the second
 }
 
-// retry returns how long to wait before the next try of a call after one that
-// failed, or the error with which the call ends.
+// retry returns the wait before the next try after a failed one, or the error with
+// which the call ends.
 func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Duration, error) {
 	past.n++
 	var down *limit.Down
@@ -205,7 +205,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	}
 	past.last = s.err
 	if s.held {
-		return 0, nil // the target's calls are held back, and this one with them
+		return 0, nil // all calls to the target wait, including this one
 	}
 	wait := pauses.Jittered(past.n-past.refusals-1, c.cfg.Clock.Random)
 	if c.left -= wait; c.left <= 0 {
@@ -214,8 +214,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	return wait, nil
 }
 
-// timeout is the error of a call whose timeout is over, with what went wrong
-// before.
+// timeout returns the error of a call beyond its timeout, with the previous failure.
 func (c *caller) timeout(name string, n int, last error) error {
 	why := ""
 	var fault *target.Error
@@ -225,10 +224,10 @@ func (c *caller) timeout(name string, n int, last error) error {
 	return lateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
 }
 
-// A lateError says that a timeout is over.
+// A lateError reports an exceeded timeout.
 type lateError string
 
-// Error names the target and what went wrong before.
+// Error names the target and the previous failure.
 func (e lateError) Error() string { return string(e) }
 
 func attempts(n int) string {
@@ -238,14 +237,14 @@ func attempts(n int) string {
 	return fmt.Sprintf(", %d attempts", n)
 }
 
-// awaits reports whether a call came to nothing because the agent may still be
-// on its way, and the time that it has for that is not over.
+// awaits reports whether a call failed because the agent may still be deploying, within
+// its time to do so.
 func (c *caller) awaits(t config.Target, err error) bool {
 	return t.WaitFor > 0 && c.cfg.Clock.Now().Before(c.cfg.Began.Add(t.WaitFor)) && isDeploying(t, err)
 }
 
-// outcome returns what a sending says of its target. A complaint about one request
-// says nothing of the others; one about the key, the model or the address does.
+// outcome classifies a sending for the limiter. A complaint about one request does not
+// concern other requests; one about the key, the model or the address does.
 func (s *sending) outcome(ctx context.Context) limit.Outcome {
 	var other *revisionError
 	var fault *target.Error

@@ -21,15 +21,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// roleTimeout bounds a call to a judge or extractor whose target sets none.
+// roleTimeout bounds a call to a judge or extractor without its own timeout.
 const roleTimeout = 120 * time.Second
 
-// A callLog is the sequence of calls of one sample under one digest. Calls that
-// the journal has are answered from it as long as they are the same.
+// A callLog is the sequence of calls of one sample under one digest. Calls in the
+// journal are answered from it as long as they are equal.
 type callLog struct {
 	caseRun *caseRun
-	// tc is the case as the sample has it: with its own opening, and with the
-	// system prompt of the attempt.
+	// tc is the case as the sample sees it: with its own opening, and with the
+	// attempt's system prompt.
 	tc      *schema.Case
 	digest  string
 	ordinal int
@@ -39,8 +39,8 @@ type callLog struct {
 	lease   *ledger.Lease
 	stored  []ledger.Call
 	seq     int
-	// session is that of the conversation with the target; empty before the first
-	// call that takes one.
+	// session is the session of the conversation with the target; empty before the
+	// first call with one.
 	session string
 	seen    map[string]int
 	// live is true once a call was not found in the journal.
@@ -48,18 +48,18 @@ type callLog struct {
 	caller caller
 }
 
-// openLog reads the calls of the sample that the journal has under a digest.
+// openLog reads the sample's journaled calls under a digest.
 func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 	a, c := s.attempt, s.attempt.caseRun
 	ordinal := s.execution.Ordinal
 	var stored []ledger.Call
-	if a.journaled { // else nobody has written any since, under the lease
+	if a.journaled { // otherwise nobody has written any since, under the lease
 		var err error
 		if stored, err = c.runner.cfg.Ledger.Calls(ctx, c.job.Scope, digest, ordinal); err != nil {
 			return nil, err
 		}
 	}
-	// A recording has only the beginning of a case's first attempt.
+	// A recording only has the beginning of a case's first attempt.
 	first := openingOf(c.job.Case, ordinal)
 	tc := *first
 	tc.System = a.system
@@ -73,13 +73,13 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 func (c *caseRun) newLog(tc *schema.Case, digest string, ordinal int) *callLog {
 	log := &callLog{caseRun: c, tc: tc, digest: digest, ordinal: ordinal, seen: map[string]int{}}
 	log.caller = newCaller(&c.runner.calls, calledCase{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
-	if c.hold != nil { // else nothing is written
+	if c.hold != nil { // otherwise nothing is written
 		log.lease = c.hold.lease
 	}
 	return log
 }
 
-// askRole asks the model that has a role, within its own timeout.
+// askRole asks the model of a role, within the model's own timeout.
 func (l *callLog) askRole(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 	name, err := l.caseRun.runner.targetName(role)
 	if err != nil {
@@ -94,7 +94,8 @@ func (l *callLog) askRole(ctx context.Context, role schema.Role, req target.Requ
 	return l.ask(ctx, string(role), name, req)
 }
 
-// withoutImages leaves of messages what they say to a model that takes no images.
+// withoutImages replaces images in messages by their text for a model that does not
+// accept images.
 func withoutImages(messages []schema.Message) []schema.Message {
 	out := slices.Clone(messages)
 	for i := range out {
@@ -103,7 +104,7 @@ func withoutImages(messages []schema.Message) []schema.Message {
 	return out
 }
 
-// targetName is the name of the target that has a role.
+// targetName returns the name of a role's target.
 func (r *runner) targetName(role schema.Role) (string, error) {
 	if name, ok := evaluator.JudgedBy(role); ok {
 		return name, nil
@@ -118,9 +119,8 @@ func (r *runner) targetName(role schema.Role) (string, error) {
 	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, key)
 }
 
-// ask answers a request from the journal or, past its end, from the target,
-// and writes the reply down before it is used. A fault of the ledger is an
-// [evaluate.Fault].
+// ask answers a request from the journal or, past its end, from the target, and stores
+// the reply before it is used. A fault of the ledger is an [evaluate.Fault].
 func (l *callLog) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
 	digest := target.Digest(req)
 	req.Sample, req.Occurrence, req.Root, req.Again = l.sample, l.seen[digest], l.root, l.caseRun.job.Again
@@ -149,9 +149,9 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	return reply, l.journal(ctx, key, digest, req, reply)
 }
 
-// sessionOf is the session of a call; empty for targets that take none. Each call of a
-// role is a conversation of its own. A conversation with the target whose
-// beginning the journal has goes on in its session.
+// sessionOf returns the session of a call; empty for targets without sessions. Each
+// call of a role is a separate conversation. A conversation whose beginning is in the
+// journal continues in its session.
 func (l *callLog) sessionOf(key ledger.CallKey, name string) string {
 	switch {
 	case !l.caseRun.runner.cfg.Targets[name].Config.HTTP.UsesSession():
@@ -163,7 +163,7 @@ func (l *callLog) sessionOf(key ledger.CallKey, name string) string {
 	return l.session
 }
 
-// recall finds the stored reply of the call if it was the same request.
+// recall returns the stored reply of the call if the request was the same.
 func (l *callLog) recall(key ledger.CallKey, digest string) (target.Reply, bool) {
 	var reply target.Reply
 	if key.Seq >= len(l.stored) {
@@ -188,10 +188,10 @@ func (l *callLog) forget(ctx context.Context, key ledger.CallKey) error {
 	return l.drop(ctx, key)
 }
 
-// startOver reports whether the calls of the log have to be made again after they
-// ended in err, and clears the log then. That is so where all of them are in the
-// journal, such as those of a judge whose reply could not be read: they would end
-// in the same error forever. Otherwise it returns err.
+// startOver reports whether the calls of the log must be repeated after they ended in
+// err, and clears the log then. That is the case if all of them are in the journal,
+// such as a judge's calls with unreadable replies: they would end in the same error
+// forever. Otherwise it returns err.
 func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error) {
 	_, fault := errors.AsType[*evaluate.Fault](err)
 	if err == nil || l.live || l.caseRun.runner.recording || l.seq == 0 || ctx.Err() != nil || fault {
@@ -217,7 +217,7 @@ func (l *callLog) drop(ctx context.Context, key ledger.CallKey) error {
 	return nil
 }
 
-// A journalEntry is what the journal keeps of a request.
+// A journalEntry is the journaled part of a request.
 type journalEntry struct {
 	System   string           `json:"system,omitempty"`
 	Messages []schema.Message `json:"messages"`
@@ -244,8 +244,8 @@ func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string
 	return nil
 }
 
-// delimiter is what separates subject text in a judge's request: without the
-// ledger's secret it cannot be guessed.
+// delimiter returns the delimiter of subject text in a judge's request: it cannot be
+// guessed without the ledger's secret.
 func (l *callLog) delimiter(key ledger.CallKey) string {
 	mac := hmac.New(sha256.New, l.caseRun.runner.cfg.Ledger.Secret())
 	fmt.Fprintf(mac, "%s %d %s %d %d", key.Digest, key.Ordinal, key.Role, key.Attempt, key.Seq)

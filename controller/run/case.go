@@ -17,32 +17,31 @@ import (
 type caseRun struct {
 	runner *runner
 	job    Job
-	// turn is that of the case among those that are judged side by side. A patient
-	// case waits where another run is at work on it.
+	// turn is the case's turn among the cases that run side by side. A patient case
+	// waits while another run works on it.
 	turn    turn
 	patient bool
-	// completion is stored with the verdict; nil where nobody else stores anything.
+	// completion is stored with the verdict; may be nil.
 	completion *Completion
 	hold       *hold  // see acquireLease
 	claim      *Claim // see admit
 	costs      costs
-	// attempts are those that were begun; all but the last have ended.
+	// attempts are the begun attempts; all but the last have ended.
 	attempts    []*attempt
-	alternative *attempt // nil where nothing is compared
+	alternative *attempt // nil without a comparison
 	comparison  *verdict.Comparison
-	// stuck says why an attempt that was due could not begin.
+	// stuck is the reason why a due attempt could not begin.
 	stuck string
-	// proposal is what an editor proposes after the last attempt; unproposed says why
-	// there is none although one was asked.
+	// proposal is an editor's proposal after the last attempt; unproposed is the reason
+	// why a requested one is missing.
 	proposal, unproposed string
 }
 
 func newCaseRun(r *runner, job Job) *caseRun { return &caseRun{runner: r, job: job} }
 
-// judge has the case to itself, as far as the ledger knows, makes its attempts
-// and stores what comes of them. Its error is the ledger's, or ErrLeased where
-// another run is at work on the case; what was spent is in the outcome in any
-// case.
+// judge takes the lease on the case, makes its attempts and stores the results. Its
+// error is the ledger's, or ErrLeased if another run works on the case; the outcome has
+// the spending in any case.
 func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 	ctx, span := tracing.Start(ctx, "case")
 	defer func() {
@@ -73,14 +72,15 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil && !errors.Is(err, ledger.ErrLeased):
-		// A case that was given up cannot be written; that is not a fault of the ledger.
+		// A case that was given up cannot be written; that is not a fault of the
+		// ledger.
 		return c.unfinished(), nil
 	}
 	return c.unfinished(), err
 }
 
-// admit waits for the case's turn and lets it in if the budget is enough for it;
-// the error is a Shortage if not.
+// admit waits for the case's turn and admits it if the budget is sufficient; otherwise
+// the error is a Shortage.
 func (c *caseRun) admit(ctx context.Context) (err error) {
 	defer c.turn.pass()
 	if c.runner.cfg.Budget.Limited() {
@@ -94,7 +94,7 @@ func (c *caseRun) admit(ctx context.Context) (err error) {
 	return err
 }
 
-// keptOut is the outcome of a case that was not let in.
+// keptOut returns the outcome of a case that was not admitted.
 func (c *caseRun) keptOut(short *Shortage) Outcome {
 	out := Outcome{
 		Key: c.job.Case.Key, Spent: c.costs.Spent, Unrun: short.Summary(),
@@ -104,14 +104,14 @@ func (c *caseRun) keptOut(short *Shortage) Outcome {
 	return out
 }
 
-// observe tells that the case begins or, with its outcome, that it ended.
+// observe reports that the case begins or, with its outcome, that it ended.
 func (c *caseRun) observe(out *Outcome) {
 	if !c.job.answerOnly {
 		c.runner.observe(Event{Key: c.job.Case.Key, Outcome: out})
 	}
 }
 
-// unfinished is the outcome of a case that has none of its own.
+// unfinished returns the outcome of an unfinished case.
 func (c *caseRun) unfinished() Outcome {
 	out := stopped(c.job)
 	out.Spent, out.GivenUp = c.costs.Spent, c.costs.GivenUp
@@ -143,13 +143,13 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 	return out, nil
 }
 
-// A completing stores what others keep of an outcome, in two ways.
+// A completing is the caller's completion of an outcome, in two forms.
 type completing struct {
 	store     func(*store.Tx) error
-	statement *store.Statement // nil where that is not possible
+	statement *store.Statement // nil if unsupported
 }
 
-// completing is nil where others keep nothing.
+// completing returns the completion, or nil without one.
 func (c *caseRun) completing(out Outcome) (*completing, error) {
 	if c.completion == nil || out.Stopped {
 		return nil, nil
@@ -165,9 +165,9 @@ func (c *caseRun) completing(out Outcome) (*completing, error) {
 
 func (c *caseRun) last() *attempt { return c.attempts[len(c.attempts)-1] }
 
-// makeAttempts makes the attempts that the case needs, the alternative next to the
-// first one. The alternative is stored before it: where the case has its samples, the
-// comparison has its own.
+// makeAttempts makes the case's attempts, and the alternative next to the first one.
+// The alternative is stored first: if the case has its samples, the comparison has
+// them, too.
 func (c *caseRun) makeAttempts(ctx context.Context) error {
 	c.attempts = []*attempt{c.newAttempt(0, 0, c.job.Digests, c.job.Case.System)}
 	begin := c.last().run
@@ -189,7 +189,7 @@ func (c *caseRun) makeAttempts(ctx context.Context) error {
 	return c.propose(ctx)
 }
 
-// makeBoth makes the first attempt and the alternative at the same time, and compares them.
+// makeBoth makes the first attempt and the alternative concurrently, and compares them.
 func (c *caseRun) makeBoth(ctx context.Context) error {
 	first := c.last()
 	c.alternative = c.newAttempt(0, c.mostAttempts(), c.job.Digests.Alternative(), c.job.Case.Alternative.System)
@@ -204,8 +204,7 @@ func (c *caseRun) makeBoth(ctx context.Context) error {
 	return c.alternative.save(ctx, nil, nil)
 }
 
-// propose has an editor propose a prompt after a last attempt that failed, which no
-// attempt is run with.
+// propose asks an editor for a prompt after a failed last attempt. No attempt uses it.
 func (c *caseRun) propose(ctx context.Context) (err error) {
 	retry := c.job.Case.Policy.Retry
 	if retry == nil || retry.Edit == nil || c.last().result.Verdict != verdict.Fail || c.stopped() {
@@ -223,15 +222,15 @@ func (c *caseRun) mostAttempts() int {
 	return 1
 }
 
-// due reports whether another attempt has to follow. A case that could not be
-// judged did not fail, and is taken up again by the next run.
+// due reports whether another attempt must follow. A case that could not be judged did
+// not fail, and the next run resumes it.
 func (c *caseRun) due() bool {
 	return c.last().result.Verdict == verdict.Fail && len(c.attempts) < c.mostAttempts() && c.stuck == "" && !c.stopped()
 }
 
 // nextAttempt stores the last attempt, so that a crash repeats nothing of it, and
-// begins the next, with the prompt of an editor where the case asks for one. It
-// is nil where the editor is stuck.
+// begins the next, with an editor's prompt if the case asks for one. It returns nil if
+// the editor is stuck.
 func (c *caseRun) nextAttempt(ctx context.Context) (*attempt, error) {
 	before := c.last()
 	if err := before.save(ctx, nil, nil); err != nil {
@@ -303,9 +302,9 @@ func (c *caseRun) outcome() Outcome {
 	return out
 }
 
-// listAttempts adds the attempts to the result where there was more than one. The
-// reason alone mentions an attempt that could not be judged: it has nothing to
-// report about its prompt.
+// listAttempts adds the attempts to the result if there were several. An attempt that
+// could not be judged is only mentioned in the reason: there is nothing to report about
+// its prompt.
 func (c *caseRun) listAttempts(r *verdict.Result) {
 	n := len(c.attempts)
 	if c.unproposed != "" {
@@ -338,8 +337,8 @@ func (c *caseRun) listAttempts(r *verdict.Result) {
 	}
 }
 
-// decision is what is remembered of an outcome: nothing where something of it
-// has still to be judged.
+// decision returns the stored part of an outcome, or nil while something must still be
+// judged.
 func (c *caseRun) decision(out Outcome) *ledger.Decision {
 	if out.Stopped || out.Result.Verdict == verdict.Error || c.comparison != nil && c.comparison.Errors > 0 {
 		return nil

@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// compare sets the first attempt against the alternative, sample by sample: the two
-// of one number had the same input.
+// compare compares the first attempt with the alternative, sample by sample: samples of
+// the same number had the same input.
 func (c *caseRun) compare(ctx context.Context, first *attempt) error {
 	alternative := c.job.Case.Alternative
 	c.comparison = &verdict.Comparison{SystemA: first.system, SystemB: alternative.System}
-	both := min(len(first.samples), len(c.alternative.samples)) // fewer than wanted where the run was stopped
+	both := min(len(first.samples), len(c.alternative.samples)) // fewer than wanted if the run was stopped
 	preferences := make([]verdict.Measurement, both)
 	if spec, ok := alternative.Comparison.(evaluator.Comparison); ok {
 		c.comparison.Preferences = &verdict.Preferences{}
@@ -49,7 +49,7 @@ func (c *caseRun) compare(ctx context.Context, first *attempt) error {
 	return nil
 }
 
-// prefer has the outputs of the two samples of one number compared.
+// prefer asks for a comparison of the outputs of two samples with the same number.
 func (c *caseRun) prefer(ctx context.Context, spec evaluator.Comparison, i int) (verdict.Measurement, error) {
 	a, b := c.attempts[0].samples[i], c.alternative.samples[i]
 	log, err := b.openLog(ctx, c.job.Digests.Comparison().J)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A Control lets the owner of a run change it while it is in progress. The zero
-// Control is ready; it serves one run at a time.
+// A Control lets the owner of a run change it while it is running. The zero Control is
+// ready; it serves one run at a time.
 type Control struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -14,9 +14,9 @@ type Control struct {
 	running    map[*caseRun]context.CancelFunc
 }
 
-// Supersede begins no further case, and gives up the calls of those in progress
-// whose decision digest is not wanted any more. The remaining cases are
-// finished and kept, so that the run that follows finds them stored.
+// Supersede starts no further case, and cancels the calls of running cases with an
+// unwanted decision digest. The remaining cases are finished and stored, so that the
+// next run reuses them.
 func (c *Control) Supersede(wanted func(d string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,9 +28,9 @@ func (c *Control) Supersede(wanted func(d string) bool) {
 	}
 }
 
-// ended returns why what a case does under ctx is to end; nil if it goes on. While Supersede
-// gives up one case after the other, it waits: the first one makes room for a call of the
-// next.
+// ended returns the reason why a case's work under ctx must end, or nil. While
+// Supersede cancels the cases one by one, it waits: the first one makes room for a call
+// of the next.
 func (c *Control) ended(ctx context.Context) error {
 	if c != nil {
 		c.mu.Lock()
@@ -39,8 +39,8 @@ func (c *Control) ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// begin returns the context of a case and what to call at its end; false means
-// that the case is not to begin.
+// begin returns the context of a case and a function to call at its end; false means
+// that the case must not begin.
 func (c *Control) begin(ctx context.Context, run *caseRun) (context.Context, func(), bool) {
 	if c == nil {
 		return ctx, func() {}, true

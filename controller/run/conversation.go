@@ -17,16 +17,15 @@ import (
 // targetRole is the role under which calls to the case's target are journaled.
 const targetRole = "target"
 
-// A conversation is what a user and the target of a case say to each other in
-// one sample.
+// A conversation is the exchange of a user and a case's target in one sample.
 type conversation struct {
 	log    *callLog
 	tc     *schema.Case
-	name   string // of the target
+	name   string // the target's
 	target Target
-	user   *simulator // nil where all that the user says is in the case
+	user   *simulator // nil if the case has all of the user's messages
 	mocks  *mockDispatcher
-	// workspace is what the target works in; nil for none.
+	// workspace is the target's working folder, or nil.
 	workspace *workspaces.Session
 
 	transcript verdict.Transcript
@@ -56,7 +55,7 @@ func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Within the timeout of the sample, not one of its own as judges have.
+		// It shares the sample's timeout, while judges have their own.
 		c.user = newSimulator(*sim, func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
 			req.Case = tc.Key
 			return log.ask(ctx, string(role), player, req)
@@ -65,7 +64,7 @@ func newConversation(ctx context.Context, log *callLog) (*conversation, error) {
 	return c, nil
 }
 
-// offered are tools as the target sees them.
+// offered converts tools for the target.
 func offered(tools []schema.Tool) []schema.Tool {
 	tools = slices.Clone(tools)
 	for i := range tools {
@@ -74,25 +73,26 @@ func offered(tools []schema.Tool) []schema.Tool {
 	return tools
 }
 
-// run has the conversation. Its errors end the sample without a judgement.
+// run runs the conversation. Its errors end the sample without a judgement.
 //
-// The user speaks first: what the case says, else what the simulator writes. Where
-// the case has the target open, its first words are the first reply.
-// The target replies, which may take several calls while it asks for tools.
-// Without a simulator that is all, unless the case says what the user says next. With
-// one the conversation ends, looked at in this order after every reply,
-//   - by the target: it says so with its reply, or has called a tool that its
+// The user speaks first, with the case's messages or else the simulator's. If the case
+// lets the target open, the target's first message is the first reply. The target
+// replies, which may take several calls while it asks for tools. Without a simulator
+// the conversation then ends, unless the case has further user messages. With one the
+// conversation ends, checked in this order after every reply,
+//   - by the target: its reply says so, or it has called a tool that its
 //     configuration lists under ends_conversation;
 //   - after MaxTurns replies: no message of the user follows the last one;
 //   - by the user: the simulator says that it is done.
 //
-// A case that has the answer itself asks nobody.
+// A case with its own answer calls nobody.
 //
-// After TurnCap replies the simulator has a last chance to be done; if it is not, there is no natural
-// end and nothing to judge. The same holds where there is no MaxTurns and the timeout ends it.
+// After TurnCap replies the simulator has a last chance to be done; if it is not, there
+// is no natural end and nothing to judge. The same holds without MaxTurns if the
+// timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
 	if given := c.tc.Drive.Given; given != nil {
-		c.transcript.Traced = false // nobody knows which tools it took
+		c.transcript.Traced = false // its tools are unknown
 		c.add(schema.Message{Role: schema.RoleAssistant, Content: *given})
 		return nil
 	}
@@ -120,9 +120,8 @@ func cutOff(err error) bool {
 	return late || short
 }
 
-// open has the first words said where they are not the target's to answer, and
-// reports whether they were the last: those of a user that is simulated, or those
-// that the case gives the target.
+// open adds the first messages that the target does not answer, and reports whether
+// they were the last: a simulated user's, or the case's messages of the target.
 func (c *conversation) open(ctx context.Context) (over bool, err error) {
 	n := len(c.transcript.Messages)
 	switch {
@@ -137,8 +136,8 @@ func (c *conversation) open(ctx context.Context) (over bool, err error) {
 	return false, nil
 }
 
-// afterReply has the user speak after a reply of the target, and reports whether the
-// conversation is over. ended says that the target ended it with the reply.
+// afterReply lets the user speak after a reply of the target, and reports whether the
+// conversation is over. ended means that the target ended it with the reply.
 func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, err error) {
 	c.replies++
 	switch limit := c.tc.Policy.MaxTurns; {
@@ -163,8 +162,8 @@ func (c *conversation) afterReply(ctx context.Context, ended bool) (over bool, e
 	return false, nil
 }
 
-// scriptedTurn adds what the case says after a reply of the target, and reports whether
-// there is anything.
+// scriptedTurn adds the case's next messages after a reply of the target, and reports
+// whether there are any.
 func (c *conversation) scriptedTurn() bool {
 	if c.replies == len(c.tc.Drive.Turns()) {
 		return false
@@ -174,7 +173,8 @@ func (c *conversation) scriptedTurn() bool {
 	return true
 }
 
-// turn notes where a scripted conversation's next reply begins; what it returns notes the whole of it.
+// turn records the start of a scripted conversation's next turn; the returned function
+// records the complete turn.
 func (c *conversation) turn() (end func()) {
 	if c.tc.Drive.Script == nil {
 		return func() {}
@@ -188,8 +188,8 @@ func (c *conversation) turn() (end func()) {
 	}
 }
 
-// userSpeaks has the user speak, and reports whether those were the last words.
-// Such words are in the transcript, and nobody answers them.
+// userSpeaks lets the user speak, and reports whether the message was the last. Such a
+// message is in the transcript without an answer.
 func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 	said, err := c.user.Speak(ctx, c.transcript.Messages)
 	c.transcript.Simulated = c.user.Usage
@@ -202,8 +202,8 @@ func (c *conversation) userSpeaks(ctx context.Context) (done bool, err error) {
 	return said.Done, nil
 }
 
-// reply has the target reply, and answers from the mocks while it asks for
-// tools. It reports whether the target ended the conversation.
+// reply lets the target reply, and answers from the mocks while it asks for tools. It
+// reports whether the target ended the conversation.
 func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	defer c.turn()()
 	for round := 0; ; round++ {
@@ -232,7 +232,8 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	}
 }
 
-// tools are what the target is sent: an agent gets none, it runs its own.
+// tools returns the tools to send to the target: an agent gets none, since it runs its
+// own.
 func (c *conversation) tools() []schema.Tool {
 	if !c.target.Config.RunsTools() {
 		return nil
@@ -244,28 +245,28 @@ func (c *conversation) add(messages ...schema.Message) {
 	c.transcript.Messages = append(slices.Clip(c.transcript.Messages), messages...)
 }
 
-// addReply takes a reply of the target into the transcript.
+// addReply adds a reply of the target to the transcript.
 func (c *conversation) addReply(reply target.Reply) {
 	t := &c.transcript
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
 	t.Finish = reply.Finish
-	// The instructions that an agent reports are those that it had.
+	// The instructions reported by an agent are the ones that it used.
 	t.System = cmp.Or(reply.System, t.System)
 	if len(reply.Tools) > 0 {
 		t.Tools = offered(reply.Tools)
 	}
 	if reply.Changes != nil {
 		t.Changes = reply.Changes
-		c.workspace.Keep(reply.Changes) // for a reply that was stored
+		c.workspace.Keep(reply.Changes) // for a stored reply
 	}
 	t.Traced = t.Traced && reply.Traced
 	t.Latency += reply.Latency
 	t.Usage = t.Usage.Add(reply.Usage)
 }
 
-// answerToolCall answers a tool call from a mock. A call that no mock answers is noted: it
-// says something about the definitions and not about the target.
+// answerToolCall answers a tool call from a mock. A call without a mock is recorded: it
+// is a mistake in the definitions and not in the target.
 func (c *conversation) answerToolCall(call schema.ToolCall) error {
 	m, missing, err := c.mocks.Answer(call)
 	if err != nil {
@@ -287,7 +288,7 @@ func (c *conversation) endsIn(messages []schema.Message) bool {
 	})
 }
 
-// workspace is that of a sample, where the target works in one.
+// workspace returns the workspace of a sample, if the target works in one.
 func (t Target) workspace(c *schema.Case) *workspaces.Session {
 	if !t.Config.HasWorkspace() {
 		return nil
@@ -295,7 +296,7 @@ func (t Target) workspace(c *schema.Case) *workspaces.Session {
 	return workspaces.New(c.Drive.Workspace, c.Drive.Messages)
 }
 
-// root is the digest by which recordings know a sample, see [target.Request].
+// root returns the digest by which recordings identify a sample, see [target.Request].
 func root(c *schema.Case, t Target) string {
 	req := openingRequest(c)
 	if !t.Config.RunsTools() {
@@ -305,7 +306,7 @@ func root(c *schema.Case, t Target) string {
 	return target.Digest(req)
 }
 
-// pendingCalls are the tool calls of the last message of a reply.
+// pendingCalls returns the tool calls of a reply's last message.
 func pendingCalls(r target.Reply) []schema.ToolCall {
 	if n := len(r.Messages); n > 0 {
 		return r.Messages[n-1].ToolCalls

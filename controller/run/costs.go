@@ -10,44 +10,44 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// costs are what a case costs, without what its samples do. The methods are safe for
+// costs are the costs of a case outside of its samples. The methods are safe for
 // concurrent use; the fields are read and set while no call is in flight.
 type costs struct {
 	mu sync.Mutex // guards the fields while the case makes calls
-	// Spent and Made are what calls cost that belong to no sample: Made all of them,
-	// Spent those that were not in the journal.
+	// Spent and Made are the costs of calls that belong to no sample: Made of all
+	// calls, Spent of the ones that were not in the journal.
 	Spent, Made verdict.Usage
-	// Unrun says which budget, or which target that is down, refused a call.
+	// Unrun names the budget, or the target that is down, that refused a call.
 	Unrun string
-	// GivenUp counts the calls that were sent and have no reply.
+	// GivenUp counts the sent calls without a reply.
 	GivenUp int
-	// Unrecorded is set where a reply that was to be recorded is not stored.
+	// Unrecorded is set if a reply to record is not stored.
 	Unrecorded bool
 }
 
-// Add counts calls that belong to no sample.
+// Add adds calls that belong to no sample.
 func (c *costs) Add(spent, made verdict.Usage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Spent, c.Made = c.Spent.Add(spent), c.Made.Add(made)
 }
 
-// GiveUp counts a call that was sent and has no reply.
+// GiveUp counts a sent call without a reply.
 func (c *costs) GiveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.GivenUp++
 }
 
-// MissReply notes that a reply that was to be recorded is not stored.
+// MissReply records that a reply to record is not stored.
 func (c *costs) MissReply() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Unrecorded = true
 }
 
-// Refuse notes that the case, or a call of it, was not allowed, where err is a
-// [*Shortage] or a [*limit.Down].
+// Refuse records that the case, or one of its calls, was refused; err is a [*Shortage]
+// or a [*limit.Down].
 func (c *costs) Refuse(err error) {
 	var short *Shortage
 	var down *limit.Down

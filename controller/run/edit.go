@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// rewrite asks the editor for the prompt of the attempt that follows one that
-// failed. An editor whose reply cannot be used leaves the case stuck: the attempt
-// that was asked for cannot be made, and that is not a failure of the case.
+// rewrite asks the editor for the prompt of the attempt after a failed one. An editor
+// with an unusable reply leaves the case stuck: the requested attempt is impossible,
+// and that is not a failure of the case.
 func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) {
 	n := failed.number + 1
 	next := &sample{attempt: failed, number: n * failed.size, execution: &ledger.Execution{}}
@@ -52,7 +52,7 @@ func (c *caseRun) rewrite(ctx context.Context, failed *attempt) (string, error) 
 	return written, nil
 }
 
-// edited has what an editor needs to know about an attempt.
+// edited returns an editor's input about an attempt.
 func edited(failed *attempt) failedAttempt {
 	out := failedAttempt{System: failed.system}
 	for _, s := range failed.samples {

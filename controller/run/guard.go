@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// recovered turns a panic of a worker that defers it into the worker's error,
-// which ends the run in order: what was paid for is kept, and the terminal is
-// given back before the panic is printed.
+// recovered turns a panic of a deferring worker into the worker's error, which ends the
+// run in order: paid results are kept, and the terminal is restored before the panic is
+// printed.
 func recovered(err *error) {
 	if fault := recover(); fault != nil {
 		*err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())

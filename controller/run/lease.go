@@ -10,21 +10,20 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// looks are the pauses before looking again whether another run is done with a
-// case.
+// looks are the pauses between checks whether another run has finished a case.
 var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 500 * time.Millisecond}
 
 // A hold is a case's hold on its lease.
 type hold struct {
 	lease *ledger.Lease
-	// ended is closed when the case's context has ended, and unwanted when the
-	// replies to its calls in flight are not wanted either.
+	// ended is closed when the case's context has ended, and unwanted when the replies
+	// to its running calls are not wanted either.
 	ended, unwanted <-chan struct{}
 }
 
-// acquireLease takes the lease on the case. The context that it returns ends when
-// the lease is lost. The caller must call release. The error is ErrLeased while
-// another run is at work on the case, for which a patient case waits.
+// acquireLease takes the lease on the case. The returned context ends when the lease is
+// lost. The caller must call release. The error is ErrLeased while another run works on
+// the case; a patient case waits for that run.
 func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release func() error, err error) {
 	var lease *ledger.Lease
 	for {
@@ -32,7 +31,7 @@ func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release 
 		if !c.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}
-		// Another run may wait for what is behind this one.
+		// Another run may wait for a case behind this one.
 		c.turn.pass()
 		if err = c.awaitOther(ctx); err != nil {
 			break
@@ -63,9 +62,9 @@ func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release 
 	}, nil
 }
 
-// drainCalls returns when the calls in flight of a case that was cancelled are
-// to be given up. Where another run wants their replies, they are finished: that
-// run takes the lease over and continues after them.
+// drainCalls returns when a cancelled case's running calls must be cancelled. If
+// another run wants their replies, they are finished: that run takes over the lease and
+// continues after them.
 func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
 	wanted, err := c.runner.handle.Release(context.WithoutCancel(ctx), c.job.Digests.E)
 	if err != nil || !wanted {
@@ -77,7 +76,7 @@ func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
 	}
 }
 
-// awaitOther returns when another run is done with the case, or dead.
+// awaitOther returns when another run has finished the case, or is dead.
 func (c *caseRun) awaitOther(ctx context.Context) error {
 	for n := 0; ; n++ {
 		leased, err := c.runner.handle.Leased(ctx, c.job.Digests.E)
@@ -90,15 +89,15 @@ func (c *caseRun) awaitOther(ctx context.Context) error {
 	}
 }
 
-// lost reports whether an error, or the end of a context, comes from another
-// run having taken over.
+// lost reports whether an error, or the end of a context, means that another run has
+// taken over.
 func lost(ctx context.Context, err error) bool {
 	return errors.Is(err, ledger.ErrLeaseLost) || errors.Is(context.Cause(ctx), ledger.ErrLeaseLost)
 }
 
-// callContext returns the context of a call that begins under ctx, a context of
-// the case. It ends after a timeout. It outlives a case that was cancelled for
-// as long as another run wants the reply.
+// callContext returns the context of a call that begins under ctx, a context of the
+// case. It ends after a timeout. It outlives a cancelled case for as long as another
+// run wants the reply.
 func (h *hold) callContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	stop := context.AfterFunc(ctx, func() {
@@ -108,7 +107,7 @@ func (h *hold) callContext(ctx context.Context, timeout time.Duration) (context.
 			case <-h.unwanted:
 			case <-call.Done():
 			}
-		default: // something within the case has given the call up
+		default: // something within the case has cancelled the call
 		}
 		cancel()
 	})

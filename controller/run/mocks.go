@@ -12,20 +12,20 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A mockDispatcher answers the tool calls of one sample: by the mocks of the case,
-// then by those of the target, then by the tool's own.
+// A mockDispatcher answers the tool calls of one sample: by the mocks of the case, then
+// by those of the target, then by the tool's own.
 //
-// In a list of mocks for a tool, the first unused one answers whose listed params
-// all equal the call's; where all that match are used, the last of them repeats.
+// In a list of mocks for a tool, the first unused one answers whose listed params all
+// equal the call's; if all matching ones are used, the last of them repeats.
 type mockDispatcher struct {
-	// lists hold the mocks by tool, the case's before the target's.
+	// lists map tools to mocks, the case's before the target's.
 	lists []map[string][]*mock
 	tools []schema.Tool
 	// ends are the tools whose call ends the conversation: they need no mock.
 	ends []string
 }
 
-// A mock is one answer that is ready for calls with certain params.
+// A mock is one prepared answer to calls with certain params.
 type mock struct {
 	params   map[string]json.RawMessage
 	response json.RawMessage
@@ -36,7 +36,7 @@ type mock struct {
 func newMockDispatcher(c *schema.Case, t config.Target) *mockDispatcher {
 	d := &mockDispatcher{tools: c.Tools, ends: t.EndsConversation}
 	ofTarget, ofCase := map[string][]*mock{}, map[string][]*mock{}
-	// Mocks for tools that the case is not offered are in no digest of it.
+	// Mocks for tools that the case is not offered are in none of its digests.
 	for _, tool := range c.Tools {
 		for _, m := range t.Mocks[tool.Name] {
 			ofTarget[tool.Name] = append(ofTarget[tool.Name], &mock{params: m.Params, response: m.Response})
@@ -49,16 +49,16 @@ func newMockDispatcher(c *schema.Case, t config.Target) *mockDispatcher {
 	return d
 }
 
-// object decodes the fields of a JSON object; what is none has no fields.
+// object decodes the fields of a JSON object; another value has no fields.
 func object(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &fields)
 	return fields
 }
 
-// Answer returns the tool message for a call, and says what is missing where
-// that is an error for want of a mock. A call to a tool whose mock is code ends
-// the sample, because code from a repository is not executed.
+// Answer returns the tool message for a call, and describes the missing mock if the
+// message is an error for lack of one. A call to a tool whose mock is code ends the
+// sample, because code from a repository is not executed.
 func (d *mockDispatcher) Answer(call schema.ToolCall) (msg schema.Message, missing string, err error) {
 	name := call.Function.Name
 	msg = schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: name}
@@ -101,7 +101,7 @@ func toolError(text string) string {
 	return string(raw)
 }
 
-// match finds the mock that answers; nil where none does.
+// match returns the mock that answers, or nil.
 func match(mocks []*mock, args map[string]json.RawMessage) *mock {
 	var last *mock
 	for _, m := range mocks {
@@ -124,7 +124,7 @@ func mockBody(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// paramsMatch reports whether all wanted params equal those of the call.
+// paramsMatch reports whether all wanted params equal the call's.
 func paramsMatch(want, got map[string]json.RawMessage) bool {
 	for name, w := range want {
 		g, ok := got[name]
@@ -135,8 +135,8 @@ func paramsMatch(want, got map[string]json.RawMessage) bool {
 	return true
 }
 
-// decoded is a value in canonical form, so that equal numbers have equal text;
-// nil for what is not JSON.
+// decoded decodes a value in canonical form, so that equal numbers have equal text; nil
+// for invalid JSON.
 func decoded(raw json.RawMessage) (value any) {
 	canonical, err := schema.Canonical(raw)
 	if err != nil {
@@ -148,8 +148,8 @@ func decoded(raw json.RawMessage) (value any) {
 	return value
 }
 
-// sameValue compares deeply. Strings are compared trimmed and without regard
-// to case: a mock is there to be found, and says nothing about the call.
+// sameValue compares deeply. Strings are compared trimmed and ignoring case: a mock
+// should be easy to match, and is not a judgement of the call.
 func sameValue(a, b any) bool {
 	switch x := a.(type) {
 	case string:
@@ -164,7 +164,7 @@ func sameValue(a, b any) bool {
 	}
 	switch b.(type) {
 	case []any, map[string]any:
-		return false // not comparable with ==
+		return false // not comparable by ==
 	}
 	return a == b
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// format is what the simulator answers in.
+// format is the format of the simulator's answers.
 var format = target.Format{
 	Name: "user",
 	Schema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"},"done":{"type":"boolean"}},` +
@@ -22,10 +22,9 @@ const (
 	silence = "(The agent says nothing.)"
 )
 
-// simulatorRequest asks for the user's next words with the roles flipped: what
-// the user said comes from the assistant, in the form in which it answers, and
-// what the agent said from the user. In the agent's turn a user sees the texts,
-// not the calls of tools.
+// simulatorRequest asks for the user's next message with the roles flipped: the user's
+// messages come from the assistant, in the simulator's format, and the agent's from the
+// user. A user sees the texts of the agent's turn, not the tool calls.
 func simulatorRequest(sim schema.Simulation, messages []schema.Message) target.Request {
 	req := target.Request{System: prompt(sim), Format: &format}
 	if len(messages) == 0 || messages[0].Role == schema.RoleUser {
@@ -59,7 +58,7 @@ func simulatorRequest(sim schema.Simulation, messages []schema.Message) target.R
 	return req
 }
 
-// lineJSON is a line in the form in which the simulator answers.
+// lineJSON formats a message in the simulator's format.
 func lineJSON(message string) string {
 	raw, err := json.Marshal(struct {
 		Message string `json:"message"`
@@ -71,10 +70,9 @@ func lineJSON(message string) string {
 	return string(raw)
 }
 
-// prompt tells the simulator its part. It is made of the persona and
-// the user's knowledge alone: what is expected of the agent must not reach
-// its partner. Every change of a word increments the Version of
-// [schema.Simulation].
+// prompt tells the simulator its part. It consists only of the persona and the user's
+// knowledge: the agent's partner must not know what is expected of the agent. Every
+// change of a word increments the Version of [schema.Simulation].
 func prompt(sim schema.Simulation) string {
 	var b strings.Builder
 	b.WriteString(`You play a person who talks with an AI agent. You are the user of the agent: you want something from it, and you never help, correct or assist it as if you were the agent.

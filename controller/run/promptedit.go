@@ -12,16 +12,16 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// maxPrompt bounds, in bytes, what an editor may write.
+// maxPrompt bounds an editor's prompt in bytes.
 const maxPrompt = 64 << 10
 
-// editorFormat is what the editor answers in.
+// editorFormat is the format of the editor's answers.
 var editorFormat = target.Format{
 	Name:   "prompt",
 	Schema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"],"additionalProperties":false}`),
 }
 
-// readPrompt returns the prompt of a reply. The error says what is wrong with it, in words
+// readPrompt returns the prompt of a reply. The error describes its mistake in words
 // for the editor.
 func readPrompt(reply string) (string, error) {
 	var got struct {
@@ -42,21 +42,21 @@ func readPrompt(reply string) (string, error) {
 
 const editorSystem = "You improve the system prompt of an AI agent that did not do well in a test. You are given all there is to know; you have no tools."
 
-// A failedAttempt is one that failed.
+// A failedAttempt is a failed attempt.
 type failedAttempt struct {
-	// System is the prompt that it was made with; empty where none was sent.
+	// System is its prompt; empty if none was sent.
 	System  string
 	Samples []failedSample
 }
 
-// A failedSample is one output of the agent, and how it was judged.
+// A failedSample is one output of the agent with its judgement.
 type failedSample struct {
 	Judged verdict.Sample
 	Output string
 }
 
-// editRequest shows the prompt, how it was judged, and, to an editor that may see them,
-// the outputs. A changed word needs a higher Version of [schema.Edit].
+// editRequest shows the prompt, its judgement, and, to an editor that may see them, the
+// outputs. A changed word needs a higher Version of [schema.Edit].
 func editRequest(edit schema.Edit, failed failedAttempt) target.Request {
 	parts := []string{evaluate.IsData}
 	if failed.System == "" {
@@ -81,7 +81,7 @@ func editRequest(edit schema.Edit, failed failedAttempt) target.Request {
 	}
 }
 
-// summary is the evaluation of an attempt in words.
+// summary describes the evaluation of an attempt.
 func summary(failed failedAttempt) string {
 	var b strings.Builder
 	for i, s := range failed.Samples {

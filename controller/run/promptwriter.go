@@ -19,9 +19,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// writePrompt runs the program of a case and returns the case with the system prompt and
-// the messages that it wrote. A case without a program comes back as it is. The error says
-// what is wrong with the program. If programs is nil, a case with a program is an error.
+// writePrompt runs the program of a case and returns the case with the program's system
+// prompt and messages. A case without a program is returned unchanged. The error
+// describes the program's failure. If programs is nil, a case with a program is an
+// error.
 func writePrompt(ctx context.Context, c *schema.Case, programs evaluate.Programs) (*schema.Case, error) {
 	p := c.Drive.Program
 	if p == nil {
@@ -125,7 +126,7 @@ func withPromptContext(spec schema.Spec, prompt string) schema.Spec {
 	return spec
 }
 
-// withPrompt is the argument context of a function with the prompt.
+// withPrompt returns the argument context of a function with the prompt.
 func withPrompt(context json.RawMessage, prompt string) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(context, &fields) != nil || fields == nil {

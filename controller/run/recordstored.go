@@ -13,9 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// RecordStored hands the stored replies of jobs that are decided to Record. It makes
-// no call and changes nothing in the ledger. It returns the keys of the jobs of
-// which a reply is no longer stored; the error is the ledger's, or that of ctx.
+// RecordStored passes the stored replies of decided jobs to Record. It makes no call
+// and changes nothing in the ledger. It returns the keys of jobs with a reply that is
+// no longer stored; the error is the ledger's, or ctx's.
 func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []string, err error) {
 	cfg.Observe, cfg.Control = nil, nil
 	r := newRunner(cfg, jobs)
@@ -35,18 +35,18 @@ func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []str
 	return unrecorded, nil
 }
 
-// errUnrecorded ends a sample that would need a call to be recorded.
+// errUnrecorded ends a sample that needs a call to be recorded.
 var errUnrecorded = errors.New("a reply is no longer stored")
 
-// record reports a reply that is used, whether it is live or stored.
+// record reports a used reply, live or stored.
 func (l *callLog) record(name, digest string, req target.Request, reply target.Reply) {
 	if record := l.caseRun.runner.cfg.Record; record != nil {
 		record(name, digest, req, reply)
 	}
 }
 
-// recordStored hands the calls of a stored sample to Record: those to the target, and
-// those that judged it.
+// recordStored passes the calls of a stored sample to Record: to the target, and to its
+// judges.
 func (s *sample) recordStored(ctx context.Context) error {
 	if s.attempt.caseRun.runner.cfg.Record == nil || s.fresh {
 		return nil
@@ -73,7 +73,7 @@ func (s *sample) askedModel() bool {
 	return slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Usage.Calls > 0 })
 }
 
-// recordJudging hands the calls that judged the sample to Record, and counts them.
+// recordJudging passes the calls that judged the sample to Record, and counts them.
 func (s *sample) recordJudging(ctx context.Context) (int, error) {
 	recorded, err := s.recordCalls(ctx, s.attempt.digests.J)
 	if sel := s.attempt.caseRun.job.Selection; err == nil && sel != nil {
@@ -87,8 +87,7 @@ func (s *sample) recordJudging(ctx context.Context) (int, error) {
 	return recorded, err
 }
 
-// recordCalls hands the calls of the sample under one digest to Record, and counts
-// them.
+// recordCalls passes the sample's calls under one digest to Record, and counts them.
 func (s *sample) recordCalls(ctx context.Context, digest string) (int, error) {
 	log, err := s.openLog(ctx, digest)
 	if err != nil {
@@ -97,7 +96,7 @@ func (s *sample) recordCalls(ctx context.Context, digest string) (int, error) {
 	return log.recordAll()
 }
 
-// recordAll hands the stored calls of a log to Record, and counts them.
+// recordAll passes the stored calls of a log to Record, and counts them.
 func (log *callLog) recordAll() (int, error) {
 	for _, c := range log.stored {
 		name, err := log.answering(c)
@@ -119,7 +118,7 @@ func (log *callLog) recordAll() (int, error) {
 	return len(log.stored), nil
 }
 
-// answering is the target that answered a stored call.
+// answering returns the target that answered a stored call.
 func (l *callLog) answering(c ledger.Call) (string, error) {
 	if c.Key.Role == targetRole {
 		return l.caseRun.job.Target, nil

@@ -16,17 +16,17 @@ import (
 // not written more before.
 const usualOutput = 4096
 
-// A Reservation is the amount set aside for one call.
+// A Reservation is the amount reserved for one call.
 type Reservation struct {
-	// Amount is the most that the call may take.
+	// Amount is the maximum cost of the call.
 	Amount   ledger.Amount
 	accounts []ledger.Account
 }
 
-// Reserve allows one more call of the case, or returns a [*Shortage] with the limit that
-// the call may pass; other errors are ctx's or the ledger's. While other calls or cases
-// that were let in before are running, it waits for what they leave over. The caller must
-// call Settle.
+// Reserve allows one more call of the case, or returns a [*Shortage] with the limit
+// that the call may pass; other errors are ctx's or the ledger's. While other calls or
+// cases that were admitted before are running, it waits for their leftovers. The caller
+// must call Settle.
 func (c *Claim) Reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, error) {
 	var r Reservation
 	err := c.budget.until(ctx, func() (*Shortage, error) {
@@ -46,7 +46,7 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
 	rest := c.likely.Rest(c.used.Plus(r.Amount))
-	if short == nil && len(r.accounts) == 0 { // before another call looks at what is left
+	if short == nil && len(r.accounts) == 0 { // before another call checks the rest
 		c.take(r.Amount)
 		b.underway++
 		b.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 		short = shared(r.accounts, on, r.Amount)
 	}
 	if short != nil {
-		// A call that ends leaves tokens and money over, but no call.
+		// A finished call frees tokens and money, but no call.
 		short.who = "call may take"
 		short.waits = short.elsewhere || ahead != ledger.Amount{} || underway && short.unit != "calls"
 		return r, short, nil
@@ -73,8 +73,8 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	return r, nil, nil
 }
 
-// Settle replaces the reservation of a call to a target by the amount that the call took.
-// The error is the ledger's.
+// Settle replaces the reservation of a call to a target by its actual cost. The error
+// is the ledger's.
 func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent ledger.Amount) error {
 	b, more := c.budget, spent.Less(r.Amount)
 	b.mu.Lock()
@@ -90,11 +90,11 @@ func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent le
 	return c.lease.Settle(context.WithoutCancel(ctx), r.accounts, more, rest)
 }
 
-// UpperBound returns the most that a call of so many bytes may take: a token has at
-// least a byte, and a reply is not longer than the target allows.
+// UpperBound returns the maximum cost of a call of so many bytes: a token has at least
+// a byte, and a reply is not longer than the target allows.
 func UpperBound(t config.Target, bytes int64) ledger.Amount { return upperBound(t, bytes, 0) }
 
-// upperBound is UpperBound for a target whose largest call so far took so many tokens.
+// upperBound is UpperBound for a target with a known largest call.
 func upperBound(t config.Target, in, largest int64) ledger.Amount {
 	a := ledger.Amount{Calls: 1}
 	if t.Provider == config.Replay || t.Provider == config.Mock {
@@ -113,20 +113,20 @@ func upperBound(t config.Target, in, largest int64) ledger.Amount {
 	return a
 }
 
-// bytesOf returns the size of a request, with the frame of each message.
+// bytesOf returns the size of a request, including each message's frame.
 func bytesOf(req target.Request) int {
 	raw, err := json.Marshal(struct {
 		System, Messages, Tools, Format any
 	}{req.System, req.Messages, req.Tools, req.Format})
 	if err != nil {
-		return 0 // such a request is refused by its target
+		return 0 // its target refuses such a request
 	}
 	return len(raw)
 }
 
-// callCost returns the amount that a sent call took, at the price that budgets count. The
-// unknown part of a failed call counts at its upper bound. A call that a provider refuses
-// counts as a call without tokens.
+// callCost returns the cost of a sent call at the budget's price. The unknown part of a
+// failed call counts at its upper bound. A call that a provider refuses counts as a
+// call without tokens.
 func callCost(reserved ledger.Amount, t config.Target, u verdict.Usage, err error) ledger.Amount {
 	var fault *target.Error
 	switch {
@@ -138,7 +138,7 @@ func callCost(reserved ledger.Amount, t config.Target, u verdict.Usage, err erro
 	return reserved
 }
 
-// counted returns the price that budgets count. It is nil if none is known.
+// counted returns the price for budgets, or nil if none is known.
 func counted(t config.Target) *config.Price {
 	if t.Ceiling != nil {
 		return t.Ceiling
@@ -146,8 +146,8 @@ func counted(t config.Target) *config.Price {
 	return t.Price
 }
 
-// priced adds the cost in USD to a usage. The cost that the target reported counts if
-// the target reported it for all calls or has no known price.
+// priced adds the cost in USD to a usage. A cost reported by the target counts if it
+// covers all calls or if there is no known price.
 func priced(u verdict.Usage, price *config.Price) verdict.Usage {
 	u.CostUSD, u.Unpriced = u.ToldUSD, u.Calls-u.Told
 	if isTold := u.Told > 0 && u.Told == u.Calls; price != nil && !isTold {

@@ -10,18 +10,18 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
-// A revisionError is about the reply of an agent that runs something else than what
-// is judged. Such a reply is not written down: once the agent is there, the
-// same request has another answer.
+// A revisionError is about the reply of an agent that runs another revision than the
+// judged one. Such a reply is not stored: once the right revision is deployed, the same
+// request has another answer.
 type revisionError struct{ Got, Want string }
 
-// revisionError names both revisions.
+// Error names both revisions.
 func (e *revisionError) Error() string {
 	return fmt.Sprintf("agent is at %s, wanted %s", e.Got, e.Want)
 }
 
-// checkRevision compares what a deployed agent says it runs with the commit that is wanted of
-// it, which is empty for a working tree. The error is an [*revisionError].
+// checkRevision compares the revision reported by a deployed agent with the wanted
+// commit, which is empty for a working tree. The error is a [*revisionError].
 func checkRevision(t config.Target, wanted string, reply target.Reply) error {
 	if wanted == "" || t.Revision == "" || t.Revision == config.RevisionNone {
 		return nil
@@ -33,7 +33,7 @@ func checkRevision(t config.Target, wanted string, reply target.Reply) error {
 }
 
 // isDeploying reports whether a call may have failed because the agent is still being
-// deployed. Where the URL names the revision, it is not there before the agent is.
+// deployed. If the URL names the revision, it does not exist before the deployment.
 func isDeploying(t config.Target, err error) bool {
 	if _, other := errors.AsType[*revisionError](err); other {
 		return true

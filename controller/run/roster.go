@@ -14,8 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// ErrUnconfigured means that a case names a target that gavel.yaml does not
-// have.
+// ErrUnconfigured means that a case names a target that is missing in gavel.yaml.
 var ErrUnconfigured = errors.New("is not configured")
 
 // A Roster opens each target of a side once. It is safe for concurrent use.
@@ -27,16 +26,16 @@ type Roster struct {
 	opened map[string]Target // guarded by mu
 }
 
-// NewRoster returns a roster of the targets of a configuration, which open opens.
+// NewRoster returns a roster of a configuration's targets, opened by open.
 func NewRoster(cfg *config.Config, open func(config.Target) (target.Target, error)) *Roster {
 	return &Roster{open: open, cfg: cfg, opened: map[string]Target{}}
 }
 
-// errRefused means that a head may not choose the address of the target.
+// errRefused means that a head may not choose the target's address.
 var errRefused = errors.New("is new here and has the address of no target of base")
 
-// Targets returns the targets of the jobs and those that have a role in them. The error
-// is that of opening one, or wraps [ErrUnconfigured] or [errRefused].
+// Targets returns the targets of the jobs and of their roles. The error is about
+// opening one, or wraps [ErrUnconfigured] or [errRefused].
 func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
@@ -56,7 +55,7 @@ func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 			names[name] = true
 		}
 	}
-	// A role that no target has is an error of the cases that need it.
+	// A role without a target is an error of the cases that need it.
 	delete(names, "")
 	targets := map[string]Target{}
 	for name := range names {

@@ -1,16 +1,15 @@
-// Package run carries a plan out: it drives targets, has the transcripts
-// measured, decides, and writes everything to the ledger before it is used.
+// Package run executes a plan: it drives targets, measures the transcripts, decides,
+// and writes everything to the ledger before it is used.
 //
-// Most callers want [Run]. A provider's failure makes a case an error, never a
-// fail, and leaves the verdicts of the other cases as they are. A run that is
-// cancelled keeps what was done: the next one repeats only the calls that were
-// in flight.
+// Most callers want [Run]. A provider's failure makes a case an error, never a fail,
+// and does not affect the verdicts of other cases. A cancelled run keeps its results:
+// the next one only repeats calls that were in flight.
 //
-// A run judges cases ([Job]). A case has attempts, of which the last one counts,
-// and an attempt has samples. A sample is one conversation with the target and
-// what the evaluators measure of it. Its calls go through a call log, which
-// answers from the ledger's journal what is stored there, and a caller, which
-// sends the others within limits, budget and timeout.
+// A run judges cases ([Job]). A case has attempts, of which the last one counts, and an
+// attempt has samples. A sample is one conversation with the target and its
+// measurements. Its calls go through a call log, which answers stored calls from the
+// ledger's journal, and a caller, which sends the others within limits, budget and
+// timeout.
 package run
 
 import (
@@ -30,24 +29,25 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Job is one case that has to be judged.
+// A Job is one case to judge.
 type Job struct {
 	Case    *schema.Case
 	Digests plan.Digests
 	// Target is the resolved name of the case's target.
 	Target string
-	// Scope says which entries of the ledger may be used.
+	// Scope selects the ledger entries that may be used.
 	Scope ledger.Scope
-	// Need is what has to be left of a budget for the case to be begun; a case
-	// without one is begun in any case.
+	// Need is the budget that must be left for the case to begin; a case without a need
+	// always begins.
 	Need Need
-	// Purpose is what the case is run for.
+	// Purpose is the purpose of running the case.
 	Purpose plan.Purpose
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
-	// Selection has the cases that the case is compared with; nil where there are none.
+	// Selection has the cases that the case is compared with, or nil.
 	Selection *plan.Selection
-	// answerOnly is set where the answers are wanted and no judgement, see gather.
+	// answerOnly is set if only the answers are wanted, without a judgement, see
+	// gather.
 	answerOnly bool
 }
 
@@ -57,83 +57,78 @@ type Target struct {
 	Config config.Target
 }
 
-// A Config says with what cases are run.
+// A Config configures a run.
 type Config struct {
 	Ledger *ledger.Ledger
 	// Trust is written into every entry.
 	Trust   ledger.Trust
 	Targets map[string]Target
-	// Roles name the targets that judge and extract.
+	// Roles name the targets for judging and extracting.
 	Roles map[schema.Role]string
-	// Programs runs the programs that cases are judged by. Defaults to none:
-	// a case that needs one is an error.
+	// Programs runs the programs that judge cases. Defaults to none: a case that needs
+	// one is an error.
 	Programs evaluate.Programs
-	// Budget is what calls are paid from. Defaults to one without limits.
+	// Budget pays for calls. Defaults to one without limits.
 	Budget *Budget
-	// Revision is the commit that a deployed agent must name where its target
-	// asks for that; empty for a working tree.
+	// Revision is the commit that a deployed agent must name if its target requires
+	// that; empty for a working tree.
 	Revision string
-	// Scrub removes secrets from replies before they are kept. Defaults to
-	// keeping them as they are.
+	// Scrub removes secrets from replies before they are kept. Defaults to no change.
 	Scrub func(string) string
-	// Record, when set, is told every reply of the target of that name, also
-	// those that are stored. It may be called by several goroutines at once.
+	// Record, when set, receives every reply of the named target, including stored
+	// ones. It may be called concurrently.
 	Record func(name, requestDigest string, req target.Request, reply target.Reply)
-	// Observe, when set, is told what happens. Calls do not overlap.
+	// Observe, when set, receives events. Calls do not overlap.
 	Observe func(Event)
-	// Keep reports whether the outcome that Run returns for a job needs its
-	// transcripts. Observe gets them in any case. Defaults to keeping all of them.
+	// Keep reports whether a job's outcome returned by Run needs its transcripts.
+	// Observe gets them in any case. Defaults to all.
 	Keep func(Job, verdict.Result) bool
-	// Control, when set, can end the run early.
+	// Control, when set, can stop the run early.
 	Control *Control
-	// Limiters are those of the targets, for several runs that are to be within the
-	// limits together. Defaults to some of the run's own.
+	// Limiters limit several runs together. Defaults to the run's own.
 	Limiters *limit.Limiters
-	// Breakers remember which endpoints are down, for several runs. Defaults to
-	// some of the run's own.
+	// Breakers remember failed endpoints for several runs. Defaults to the run's own.
 	Breakers *limit.Breakers
 
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 }
 
-// An Event tells how a run goes on.
+// An Event reports the progress of a run.
 type Event struct {
-	// Key is the case that was started or, when Outcome is set, ended.
+	// Key is the case that started or, if Outcome is set, ended.
 	Key     string
 	Outcome *Outcome
 }
 
-// An Outcome is what became of one job.
+// An Outcome is the outcome of one job.
 type Outcome struct {
 	Key    string
 	Result verdict.Result
-	// Spent is what the calls of this run cost; Made is what the result cost
-	// in all, stored samples included.
+	// Spent is the cost of this run's calls; Made is the total cost of the result,
+	// including stored samples.
 	Spent, Made verdict.Usage
-	// GivenUp counts the calls that were sent and given up before their reply, by
-	// the run or by a timeout. Providers charge for them, and nobody knows how
-	// much: they are not in Spent.
+	// GivenUp counts the calls that were cancelled before their reply, by the run or by
+	// a timeout. Providers charge an unknown amount for them: they are not in Spent.
 	GivenUp int
-	// Duration is the time that the samples of the result took.
+	// Duration is the duration of the result's samples.
 	Duration time.Duration
-	// Transcripts are those of the samples, in order; nil where Config.Keep does
-	// not keep them.
+	// Transcripts are the samples' transcripts, in order; nil if Config.Keep does not
+	// keep them.
 	Transcripts []verdict.Transcript
-	// Stopped is true when the run was cancelled before the case ended.
+	// Stopped is true if the run was cancelled before the case ended.
 	Stopped bool
-	// Unrecorded is true where stored replies were to be recorded and are no longer
-	// there.
+	// Unrecorded is true if stored replies to record no longer exist.
 	Unrecorded bool
-	// Unrun says which budget was too small to judge the case, or which target
-	// is down; empty where it was judged.
+	// Unrun names the insufficient budget, or the target that is down; empty if the
+	// case was judged.
 	Unrun string
 }
 
-// Run judges the jobs and returns their outcomes in the same order. It returns
-// an error only when the ledger cannot be written or read; everything that
-// goes wrong with a single case is in its outcome. When ctx ends, the calls
-// in flight are given up and the outcomes of unfinished jobs are Stopped.
+// Run judges the jobs and returns their outcomes in the same order. It returns an error
+// only if the ledger cannot be written or read; every failure of a single case is in
+// its outcome. When ctx ends, running calls are cancelled and the outcomes of
+// unfinished jobs are Stopped.
 func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	r := newRunner(cfg, jobs)
 	s := newSchedule(jobs)
@@ -143,28 +138,28 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 		err = errors.Join(err, r.handle.Close(context.WithoutCancel(ctx)))
 	}
 	if ctx.Err() != nil {
-		// The ledger gives up too when the run is cancelled; that is not a fault.
+		// The ledger also stops when the run is cancelled; that is not a fault.
 		err = nil
 	}
 	return s.outcomes, err
 }
 
-// A runner holds what the cases of one run share. Its fields do not change after
+// A runner is the shared state of a run's cases. Its fields do not change after
 // newRunner and the beginning of the run.
 type runner struct {
 	cfg     Config
 	limits  map[string]*limit.Limiter
 	calls   callConfig
 	workers int
-	// room is how many samples of one attempt are taken at once: twice the calls
-	// that all targets together take.
+	// room is the number of concurrent samples of one attempt: twice the concurrent
+	// calls of all targets together.
 	room int
-	// recording is set where nothing is called or stored, see [RecordStored].
+	// recording is set if nothing is called or stored, see [RecordStored].
 	recording bool
-	// handle is the run in the ledger; nil where nothing is called or stored.
+	// handle is the run in the ledger; nil if nothing is called or stored.
 	handle *ledger.RunHandle
-	// answers are the executions of candidates by their E, and compared what was
-	// found of them by comparedNumber.
+	// answers are the candidates' executions by their E, and compared the comparisons'
+	// findings by comparedNumber.
 	answers, compared sync.Map
 
 	observing sync.Mutex // serialises cfg.Observe
@@ -189,8 +184,8 @@ func newRunner(cfg Config, jobs []Job) *runner {
 			r.workers += r.limits[name].Size()
 		}
 	}
-	// Twice as many cases as calls, so that a target stays busy while the
-	// answers of others are judged and stored.
+	// Twice as many cases as calls, so that a target stays busy while other cases'
+	// answers are judged and stored.
 	r.workers, r.room = max(2*r.workers, 1), max(r.room, 1)
 	return r
 }

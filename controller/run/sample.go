@@ -12,22 +12,22 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A sample is one conversation of an attempt, and what is measured of it.
+// A sample is one conversation of an attempt with its measurements.
 type sample struct {
 	attempt *attempt
-	// number is that of the sample among all of the case.
+	// number is the sample's number among all samples of the case.
 	number    int
 	execution *ledger.Execution
-	fresh     bool // execution was made by this run
+	fresh     bool // executed by this run
 	result    verdict.Sample
-	judged    bool // result came from the ledger
-	// spent is what the sample cost in this run, made what its result cost in all.
+	judged    bool // result comes from the ledger
+	// spent is the sample's cost in this run, made the total cost of its result.
 	spent, made verdict.Usage
 	stopped     bool
 }
 
-// run drives the target and measures as far as that is not stored. A stored
-// sample is reported where replies are recorded.
+// run drives the target and measures, unless that is stored. A stored sample is
+// reported if replies are recorded.
 func (s *sample) run(ctx context.Context) error {
 	if err := s.recordStored(ctx); err != nil || s.judged {
 		return err
@@ -65,8 +65,8 @@ func (s *sample) run(ctx context.Context) error {
 	return s.measure(ctx)
 }
 
-// measure has every evaluator measure the transcript, one after the other, so
-// that the order of their calls is the same each time.
+// measure lets every evaluator measure the transcript, one after the other, so that the
+// order of their calls is always the same.
 func (s *sample) measure(ctx context.Context) error {
 	log, err := s.openLog(ctx, s.attempt.digests.J)
 	if err != nil {
@@ -86,11 +86,11 @@ func (s *sample) measure(ctx context.Context) error {
 	return nil
 }
 
-// measureAll adds what each evaluator measures.
+// measureAll adds each evaluator's measurements.
 func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	r, target := s.attempt.caseRun.runner, s.attempt.caseRun.job.Target
 	transcript := s.execution.Transcript
-	// The price is that of now, which need not be the one that was paid.
+	// The price is today's, which may differ from the price that was paid.
 	price := r.cfg.Targets[target].Config.Price
 	transcript.Usage, transcript.Turns = priced(transcript.Usage, price), pricedTurns(transcript.Turns, price)
 	compared, problem := s.compare(ctx)
@@ -104,7 +104,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 		if compared != nil {
 			m = compared[i]
 		}
-		if m.Evaluator == "" { // it looks at the sample alone
+		if m.Evaluator == "" { // it only looks at the sample
 			var err error
 			m, err = evaluate.Measure(ctx, ev, evaluate.Input{
 				Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
@@ -122,8 +122,9 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	return problem
 }
 
-// answering says where the answer of a sample is: behind as many messages, or what counts in
-// its place. Where the user is simulated, what the case has the target say is a reply of it.
+// answering returns the number of messages before the answer of a sample, or the text
+// that replaces it. If the user is simulated, the case's own target messages count as
+// replies.
 func answering(tc *schema.Case, t *verdict.Transcript) (asked int, said string) {
 	if tc.Drive.CallsAnswer {
 		said = t.Calls()
@@ -137,8 +138,7 @@ func answering(tc *schema.Case, t *verdict.Transcript) (asked int, said string) 
 // errUnmeasured represents the errors within measurements.
 var errUnmeasured = errors.New("an evaluator could not measure")
 
-// fail keeps a fault of the outside world with the sample and returns a fault of
-// the ledger.
+// fail keeps an outside failure with the sample and returns a fault of the ledger.
 func (s *sample) fail(ctx context.Context, err error) error {
 	if fault, ok := errors.AsType[*evaluate.Fault](err); ok {
 		return fault.Err
@@ -154,8 +154,8 @@ func (s *sample) failed() bool {
 		slices.ContainsFunc(s.result.Measurements, func(m verdict.Measurement) bool { return m.Error != "" })
 }
 
-// down says which of the targets that the sample still needs is not asked, so
-// that none of the others is asked in vain; nil where none is down.
+// down returns the first target that the sample still needs and that is down, so that
+// the others are not called in vain; nil without one.
 func (s *sample) down() error {
 	r, job := s.attempt.caseRun.runner, s.attempt.caseRun.job
 	names := r.judges(job.Case)
@@ -177,7 +177,7 @@ func (s *sample) down() error {
 	return nil
 }
 
-// judges are the targets that measure the samples of a case.
+// judges returns the targets that measure the samples of a case.
 func (r *runner) judges(c *schema.Case) []string {
 	var names []string
 	for _, ev := range c.Evaluators {

@@ -11,17 +11,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A schedule says which jobs are still to be run, and keeps what became of the
-// others.
+// A schedule has the remaining jobs, and the outcomes of the others.
 type schedule struct {
 	jobs     []Job
 	outcomes []Outcome
-	// groups are the jobs that are left, those with the same calls in one group.
+	// groups are the remaining jobs; jobs with the same calls are in one group.
 	groups [][]int
-	// patient is set from the second round on: its jobs wait where another run is
-	// at work on their case.
+	// patient is set from the second round on: its jobs wait while another run works on
+	// their case.
 	patient bool
-	// completion is that of the only job; nil where nobody else stores anything.
+	// completion belongs to the only job; may be nil.
 	completion *Completion
 }
 
@@ -47,9 +46,9 @@ func (s *schedule) executions() []string {
 	return digests
 }
 
-// byExecution groups the jobs that ask the same of the same target, in the
-// order of the first of each. They follow one another, so that each finds what
-// the one before it has stored and nothing is paid for twice.
+// byExecution groups the jobs that send the same requests to the same target, in the
+// order of their first job. They run one after the other, so that each finds the stored
+// results of the previous one and nothing is paid for twice.
 func byExecution(jobs []Job) [][]int {
 	var groups [][]int
 	index := map[string]int{}
@@ -72,11 +71,10 @@ func stopped(job Job) Outcome {
 	}
 }
 
-// A turn orders the cases that are judged side by side, so that a budget serves
-// them in the order of the plan.
+// A turn orders concurrent cases, so that a budget serves them in the plan's order.
 type turn struct {
-	// ahead is closed when all cases before this one have been let in or have
-	// ended. pass tells the next one.
+	// ahead is closed when all earlier cases have been admitted or have ended. pass
+	// notifies the next one.
 	ahead <-chan struct{}
 	pass  func()
 }
@@ -88,8 +86,8 @@ func newTurn(ahead <-chan struct{}) (turn, <-chan struct{}) {
 	return turn{ahead: ahead, pass: sync.OnceFunc(func() { close(passed) })}, passed
 }
 
-// finish has the answers gathered that jobs compare, and runs the groups of a schedule
-// until none is left or ctx ends.
+// finish gathers the answers that jobs compare, and runs the groups of a schedule until
+// none is left or ctx ends.
 func (r *runner) finish(ctx context.Context, s *schedule) error {
 	err := r.gather(ctx, s)
 	for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
@@ -98,10 +96,10 @@ func (r *runner) finish(ctx context.Context, s *schedule) error {
 	return err
 }
 
-// round runs the groups of a schedule side by side, one job of a group after the
-// other. A case that another run is at work on is left for the next round, so
-// that two runs of the same cases halve them. In the end such a case is waited
-// for, and then found in the ledger.
+// round runs the groups of a schedule concurrently, and the jobs of a group
+// sequentially. A case that another run works on is left for the next round, so that
+// two runs of the same cases share the work. In the end the run waits for such a case,
+// and finds it in the ledger.
 func (r *runner) round(ctx context.Context, s *schedule) error {
 	var mu sync.Mutex
 	var left [][]int // guarded by mu
@@ -122,7 +120,7 @@ func (r *runner) round(ctx context.Context, s *schedule) error {
 				c := newCaseRun(r, s.jobs[i])
 				c.turn, c.patient, c.completion, c.costs.Spent = here, s.patient, s.completion, s.outcomes[i].Spent
 				out, err := c.judge(ctx)
-				s.outcomes[i].Spent = out.Spent // also where the lease was lost
+				s.outcomes[i].Spent = out.Spent // also if the lease was lost
 				if errors.Is(err, ledger.ErrLeased) {
 					mu.Lock()
 					defer mu.Unlock()

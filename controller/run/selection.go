@@ -14,12 +14,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// gather has the candidates of the jobs that compare answer first: a judge sees the
-// answers of all of them. A job that lacks an answer is ended, and nothing of it is
-// judged.
+// gather lets the candidates of comparing jobs answer first: a judge sees the answers
+// of all of them. A job with a missing answer is ended without a judgement.
 func (r *runner) gather(ctx context.Context, s *schedule) error {
 	var jobs []Job
-	owners := map[string]int{} // the jobs that the answers of an E are paid for by
+	owners := map[string]int{} // the jobs that pay for the answers of an E
 	for i, job := range s.jobs {
 		for _, answer := range job.answers() {
 			_, known := owners[answer.Digests.E]
@@ -52,7 +51,7 @@ func (r *runner) gather(ctx context.Context, s *schedule) error {
 	return nil
 }
 
-// answers are jobs that only have the candidates of a job answer.
+// answers returns jobs that only let the candidates of a job answer.
 func (j Job) answers() []Job {
 	if j.Selection == nil {
 		return nil
@@ -68,7 +67,7 @@ func (j Job) answers() []Job {
 	return all
 }
 
-// end takes the jobs out of a schedule of which an answer is missing.
+// end removes jobs with a missing answer from a schedule.
 func (s *schedule) end(missing map[string]Outcome, observe func(*Outcome)) {
 	ended := map[int]bool{}
 	for i, job := range s.jobs {
@@ -98,21 +97,22 @@ func missingAnswer(c plan.Candidate) string {
 	return fmt.Sprintf("the answer of %s to %s, which is compared with this one, is missing", c.Target, c.Case.Key)
 }
 
-// A comparedNumber names the samples of one number that are compared under a digest.
+// A comparedNumber identifies the samples of one number that are compared under a
+// digest.
 type comparedNumber struct {
 	digest string
 	number int
 }
 
-// A comparedSample is what the comparison of the samples of one number found. It is the
-// same for every case that takes part, and made once in a run.
+// A comparedSample is the result of comparing the samples of one number. It is shared
+// by all participating cases, and computed once per run.
 type comparedSample struct {
 	mu       sync.Mutex
 	measured [][]verdict.Measurement // by candidate and evaluator; guarded by mu
 }
 
-// compare returns what evaluators that compare the sample with the answers of peers
-// find of it, parallel to the evaluators of the case; nil for a case without peers.
+// compare returns the findings of comparing evaluators about the sample, parallel to
+// the case's evaluators; nil for a case without peers.
 func (s *sample) compare(ctx context.Context) ([]verdict.Measurement, error) {
 	c := s.attempt.caseRun
 	sel := c.job.Selection
@@ -138,8 +138,8 @@ func (s *sample) compare(ctx context.Context) ([]verdict.Measurement, error) {
 	return shared.measured[sel.Own], nil
 }
 
-// compareAll compares the samples of one number of all candidates, under a lease: of the
-// cases that take part, several may be judged by other processes.
+// compareAll compares the samples of one number of all candidates, under a lease: other
+// processes may judge some of the participating cases.
 func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measurement, err error) {
 	c := s.attempt.caseRun
 	sel := c.job.Selection
@@ -181,7 +181,7 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 }
 
 // openComparison reads the stored calls of a comparison. They belong to the samples of
-// one number, whatever ordinals these have.
+// one number, whatever their ordinals.
 func (s *sample) openComparison(ctx context.Context) (log *callLog, err error) {
 	c := s.attempt.caseRun
 	_, digest := c.job.Selection.Under(s.attempt.digests)
@@ -217,15 +217,15 @@ func fault(err error) error {
 	return &evaluate.Fault{Err: err}
 }
 
-// answersOf are the samples that answer with one E, once they were gathered.
+// answersOf returns the gathered samples that answer under one E.
 func (r *runner) answersOf(e string) []ledger.Execution {
 	given, _ := r.answers.Load(e)
 	executions, _ := given.([]ledger.Execution)
 	return executions
 }
 
-// answered keeps the samples of a job that is only to answer, and returns its result:
-// a pass, or the error of a sample.
+// answered keeps the samples of an answer-only job, and returns its result: a pass, or
+// the error of a sample.
 func (a *attempt) answered() verdict.Result {
 	var given []ledger.Execution
 	for _, s := range a.samples {

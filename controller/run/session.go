@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A Session judges jobs of one run as they come, such as those that a worker takes
-// from a queue. It is safe for concurrent use.
+// A Session judges jobs of one run as they arrive, for example from a queue. It is safe
+// for concurrent use.
 type Session struct{ runner *runner }
 
 // Begin begins a session. The caller must call Close.
@@ -18,16 +18,15 @@ func Begin(ctx context.Context, cfg Config) (*Session, error) {
 	return &Session{r}, err
 }
 
-// A Completion is what others store of the outcome of a job, in the transaction that
-// stores its verdict.
+// A Completion is stored with the verdict of a job, in the same transaction.
 type Completion struct {
-	// Store may be called several times, and what it did before is then undone.
+	// Store may be called several times; earlier effects are then undone.
 	Store func(t *store.Tx, out Outcome) error
-	// Statement does what Store does, where the ledger can; nil means that Store is
-	// called.
+	// Statement is Store as a single statement, if the ledger supports it; nil means
+	// that Store is called.
 	Statement func(out Outcome) (store.Statement, error)
-	// Stored is set when it was stored. It stays false where the outcome needed no
-	// transaction, as one that was stored before.
+	// Stored is set after storing. It stays false if the outcome needed no transaction,
+	// for example because it was stored before.
 	Stored bool
 }
 
@@ -42,7 +41,7 @@ func (s *Session) Judge(ctx context.Context, job Job, completion *Completion) (O
 	return one.outcomes[0], err
 }
 
-// Close ends the session, in which nothing is judged any more.
+// Close ends the session; no job may be judged any more.
 func (s *Session) Close(ctx context.Context) error {
 	return s.runner.handle.Close(context.WithoutCancel(ctx))
 }

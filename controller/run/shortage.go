@@ -10,18 +10,18 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Shortage is the limit that a case or a call would pass.
+// A Shortage is the limit that a case or a call would exceed.
 type Shortage struct {
 	account, unit       string
 	limit, left, needed float64
-	// who names the case or call that is refused, with its verb for needed.
+	// who names the refused case or call, with its verb for needed.
 	who string
-	// waits means that something may come free, and elsewhere that another process may
+	// waits means that budget may become free, and elsewhere that another process may
 	// free it.
 	waits, elsewhere bool
 }
 
-// Error states the rest and the amount that was wanted.
+// Error gives the rest and the wanted amount.
 func (s *Shortage) Error() string {
 	if s.left <= 0 {
 		return s.Summary()
@@ -33,7 +33,7 @@ func (s *Shortage) Error() string {
 	return fmt.Sprintf("%s: %s %s left, and the %s %s", s.Summary(), number(s.left), verb, s.who, number(s.needed))
 }
 
-// Summary states the limit. It is the same for all cases that the limit stops.
+// Summary gives the limit. It is the same for all cases that the limit stops.
 func (s *Shortage) Summary() string {
 	unit := s.unit
 	if s.limit == 1 {
@@ -44,7 +44,7 @@ func (s *Shortage) Summary() string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
 
-// exceeds returns the limit that taken and more pass together, or nil.
+// exceeds returns the limit that taken and more exceed together, or nil.
 func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
 	over := func(unit string, limit, taken, more float64) *Shortage {
 		if taken+more <= limit {

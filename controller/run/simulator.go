@@ -13,14 +13,14 @@ import (
 
 // A simulator is a model that plays the user of one conversation.
 type simulator struct {
-	// Usage is that of the calls that were answered.
+	// Usage sums the answered calls.
 	Usage verdict.Usage
 
 	simulation schema.Simulation
 	ask        evaluate.Ask
 }
 
-// newSimulator returns a simulator that asks its model with ask.
+// newSimulator returns a simulator that calls its model by ask.
 func newSimulator(simulation schema.Simulation, ask evaluate.Ask) *simulator {
 	s := &simulator{simulation: simulation}
 	s.ask = func(ctx context.Context, role schema.Role, req target.Request) (target.Reply, error) {
@@ -31,14 +31,15 @@ func newSimulator(simulation schema.Simulation, ask evaluate.Ask) *simulator {
 	return s
 }
 
-// A simulatedLine is what the simulated user says next. Done ends the conversation after it.
+// A simulatedLine is the simulated user's next message. Done ends the conversation
+// after it.
 type simulatedLine struct {
 	Message string
 	Done    bool
 }
 
-// Speak returns what the user says next in a conversation, or first where it has
-// no messages. An opening is never the end: there was no answer yet.
+// Speak returns the user's next message in a conversation, or the first one if it has
+// no messages. An opening never ends it: there was no answer yet.
 func (s *simulator) Speak(ctx context.Context, messages []schema.Message) (simulatedLine, error) {
 	opening := len(messages) == 0
 	var said simulatedLine

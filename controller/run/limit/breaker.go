@@ -11,30 +11,29 @@ import (
 )
 
 const (
-	// most is how many calls in a row fail before a target is down. While calls
-	// fail no more than that are failed or in flight.
+	// most is the number of consecutive failures after which a target is down. While
+	// calls fail, at most so many are failed or in flight.
 	most = 10
-	// unknown is how many calls are in flight at most before the first reply.
+	// unknown bounds the calls in flight before the first reply.
 	unknown = 2 * most
-	// patience is for how long a provider may say that it is asked too often
-	// before it is down.
+	// patience bounds the time for which a provider may throttle before it counts as
+	// down.
 	patience = 2 * time.Minute
-	// firstRest doubles with every call that finds the target still down, up to
-	// lastRest.
+	// firstRest doubles with every call that still fails, up to lastRest.
 	firstRest = 30 * time.Second
 	lastRest  = 5 * time.Minute
 )
 
-// A Down error means that a target is not asked, since calls to it fail.
+// A Down error means that a target is not called because calls to it fail.
 type Down struct {
 	// Target is its name.
 	Target string
-	// Failures is how many calls failed in a row, Last what the last one said.
+	// Failures is the number of consecutive failures, Last the last message.
 	Failures int
 	Last     string
 }
 
-// Error is the same for all cases that need the target.
+// Error returns the same text for all cases that need the target.
 func (d *Down) Error() string {
 	calls := "calls in a row"
 	if d.Failures == 1 {
@@ -43,34 +42,35 @@ func (d *Down) Error() string {
 	return fmt.Sprintf("not run: target %s is down: %d %s failed, the last with: %s", d.Target, d.Failures, calls, strings.TrimPrefix(d.Last, "target "+d.Target+": "))
 }
 
-// A Breaker stops the calls to an endpoint that is down: one of which ten calls
-// in a row have failed, or that has been refusing calls as too many for two
-// minutes. After a while it lets one call through, whose outcome decides.
+// A Breaker stops the calls to an endpoint that is down: after ten consecutive
+// failures, or two minutes of throttling. After a while it lets one call through, whose
+// outcome decides.
 type Breaker struct {
 	mu sync.Mutex
-	// The fields below are guarded by mu. answered is true from the first reply
-	// on; underway counts the calls that have not ended.
+	// The fields below are guarded by mu. answered is true from the first reply on;
+	// underway counts the running calls.
 	answered bool
 	underway int
 	failures int
-	// throttled is since when all calls have been refused as too many.
+	// throttled is the time since which all calls have been throttled.
 	throttled time.Time
-	// down is nil unless the endpoint is down, until when nothing is asked;
+	// down is nil unless the endpoint is down; until is the time of the next call;
 	// probing is true while one call tries.
 	down    *Down
 	until   time.Time
 	rest    time.Duration
 	probing bool
-	// followed says that another process found the endpoint down. id tells it apart.
+	// followed means that another process found the endpoint down. id identifies it.
 	followed bool
 	id       string
-	// changed is closed when something of the above changes that calls wait for.
+	// changed is closed when a field above changes that calls wait for.
 	changed chan struct{}
 }
 
 func newBreaker() *Breaker { return &Breaker{changed: make(chan struct{})} }
 
-// refuses returns why no call is let through; nil where one is, or may be soon.
+// refuses returns the reason why no call is let through, or nil if one is, or may be
+// soon.
 func (b *Breaker) refuses(now time.Time) *Down {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,8 +87,8 @@ func (b *Breaker) retry() {
 	b.until = time.Time{}
 }
 
-// enter lets a call through, waits while other calls are to show whether one
-// may, or says why none is. The caller must call leave with probe.
+// enter lets a call through, waits while other calls decide whether one may, or returns
+// the reason for refusing it. The caller must call leave with probe.
 func (b *Breaker) enter(ctx context.Context, now func() time.Time) (probe bool, down *Down, err error) {
 	for {
 		b.mu.Lock()
@@ -129,7 +129,7 @@ func (b *Breaker) room() bool {
 	return b.answered || b.underway < unknown
 }
 
-// leave notes what became of a call.
+// leave records the outcome of a call.
 func (b *Breaker) leave(probe bool, o Outcome, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +152,8 @@ func (b *Breaker) leave(probe bool, o Outcome, now time.Time) {
 	b.changed = make(chan struct{})
 }
 
-// fail notes a failure, with which the endpoint is down if it is the last straw
-// or one of too many. The caller holds mu.
+// fail records a failure; the endpoint is down if last is set or if there are too many.
+// The caller holds mu.
 func (b *Breaker) fail(last bool, message string, now time.Time) {
 	b.failures++
 	switch {
@@ -167,21 +167,21 @@ func (b *Breaker) fail(last bool, message string, now time.Time) {
 	b.down, b.until, b.answered, b.followed = &Down{Failures: b.failures, Last: message}, now.Add(b.rest), false, false
 }
 
-// Breakers are those of all endpoints. The zero value is ready; its methods are
+// Breakers are the breakers of all endpoints. The zero value is ready; its methods are
 // safe for concurrent use.
 type Breakers struct {
 	mu sync.Mutex
 	of map[endpoint]*Breaker // guarded by mu
 }
 
-// An endpoint is what is down as a whole.
+// An endpoint is a unit that is down as a whole.
 type endpoint struct{ provider, address, model, key, revision string }
 
-// manyEndpoints is how many are kept though nothing is wrong with them.
+// manyEndpoints bounds the healthy endpoints that are kept.
 const manyEndpoints = 1000
 
-// Breaker returns the Breaker of a target's endpoint, at a revision where each has an
-// endpoint of its own. A caller that begins to ask it has one call let through.
+// Breaker returns the Breaker of a target's endpoint, at a revision if each has its own
+// endpoint. A new caller has one call let through.
 func (s *Breakers) Breaker(t config.Target, revision string) *Breaker {
 	at := endpoint{
 		provider: t.Provider, address: strings.Join(append([]string{t.BaseURL, t.URL, t.URLTemplate}, t.Argv...), "\x00"),
@@ -206,8 +206,7 @@ func (s *Breakers) Breaker(t config.Target, revision string) *Breaker {
 	return b
 }
 
-// sweep forgets the endpoints that nothing is wrong with where there are many.
-// The caller holds mu.
+// sweep forgets healthy endpoints if there are many. The caller holds mu.
 func (s *Breakers) sweep() {
 	if s.of == nil {
 		s.of = map[endpoint]*Breaker{}

@@ -1,9 +1,9 @@
-// Package limit keeps the calls to a target within what its configuration
-// allows and its provider asks for, and stops asking one that is down.
+// Package limit keeps the calls to a target within its configured limits and its
+// provider's requests, and stops calling a target that is down.
 //
-// A [Limiter] belongs to one target of one run: it has its concurrency and its
-// rates, and slows down where the provider says that it is asked too often. A
-// [Breaker] belongs to an endpoint, whichever run asks it.
+// A [Limiter] belongs to one target of one run: it enforces its concurrency and rates,
+// and slows down when the provider throttles. A [Breaker] belongs to an endpoint,
+// whichever run calls it.
 package limit
 
 import (
@@ -19,29 +19,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
-// defaultConcurrency is how many calls to one target are in flight at once
-// where its configuration says nothing.
+// defaultConcurrency is the default number of calls to one target in flight.
 const defaultConcurrency = 8
 
-// A Limiter holds the calls to one target within its concurrency and rates.
+// A Limiter keeps the calls to one target within its concurrency and rates.
 type Limiter struct {
 	name    string
 	clock   clock.Clock
 	breaker *Breaker
-	// The caller that has the turn is the only one that takes a slot and waits
-	// for the provider; the others wait for their turn.
+	// Only the caller that has the turn takes a slot and waits for the provider; the
+	// others wait for their turn.
 	turn, slots *queue
 	requests    *rate.Limiter // nil where unlimited
 	tokens      *rate.Limiter // nil where unlimited
-	// size and perMinute are what the configuration says. pooled is nil where this
-	// process alone calls the target.
+	// size and perMinute are the configured limits. pooled is nil if only this process
+	// calls the target.
 	size      int
 	perMinute struct{ requests, tokens int }
 	pooled    *pool
 
 	mu sync.Mutex
-	// The fields below are guarded by mu. held is how long calls were held back
-	// in all but for since, which is when the current wait began.
+	// The fields below are guarded by mu. held is the total time of holding calls back,
+	// without the current wait, which began at since.
 	pace  pace
 	held  time.Duration
 	since time.Time
@@ -60,7 +59,7 @@ func New(t config.Target, b *Breaker, c clock.Clock) *Limiter {
 	return l
 }
 
-// perMinute allows a tenth of a minute's amount at once.
+// perMinute allows bursts of a tenth of a minute's amount.
 func perMinute(n int) *rate.Limiter {
 	if n == 0 {
 		return nil
@@ -68,13 +67,13 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), max(n/10, 1))
 }
 
-// Size is how many calls may be in flight at once.
+// Size returns the number of calls that may be in flight.
 func (l *Limiter) Size() int { return l.size }
 
-// Down returns why the target is not asked now; nil where it is.
+// Down returns the reason why the target is not called now, or nil.
 func (l *Limiter) Down() *Down { return l.named(l.breaker.refuses(l.clock.Now())) }
 
-// named is a refusal in the words of this target.
+// named adds this target's name to a refusal.
 func (l *Limiter) named(d *Down) *Down {
 	if d == nil {
 		return nil
@@ -82,20 +81,20 @@ func (l *Limiter) named(d *Down) *Down {
 	return &Down{Target: l.name, Failures: d.Failures, Last: d.Last}
 }
 
-// A Caller is a case that wants to ask the target.
+// A Caller is a case that wants to call the target.
 type Caller struct {
-	// Begun means that it has asked before within its timeout. Such a caller
-	// comes first, and the time for which calls are held back counts.
+	// Begun means that it has called before within its timeout. Such a caller comes
+	// first, and the time of holding calls back counts.
 	Begun bool
-	// Left is what is left of its timeout.
+	// Left is the rest of its timeout.
 	Left time.Duration
 }
 
-// A Late error means that a call was not sent, since what has to be waited for
-// it is more than what is left of its timeout.
+// A Late error means that a call was not sent because the necessary wait exceeds the
+// rest of its timeout.
 type Late struct{ Wait time.Duration }
 
-// Error says how long there was to wait.
+// Error gives the necessary wait.
 func (l *Late) Error() string {
 	return fmt.Sprintf("calls are held back for %s", l.Wait.Round(time.Millisecond))
 }
@@ -108,12 +107,12 @@ type Permit struct {
 	held    time.Duration
 }
 
-// Held is the time that counts against the timeout of the caller: how long it
-// waited for the rates and the provider, not for other calls of the run.
+// Held returns the time that counts against the caller's timeout: its wait for the
+// rates and the provider, not for other calls of the run.
 func (p *Permit) Held() time.Duration { return p.held }
 
-// Acquire waits for a place and for the rates. The caller must call Done. The
-// error is a *Down, a *Late, or ctx's.
+// Acquire waits for a slot and for the rates. The caller must call Done. The error is a
+// *Down, a *Late, or ctx's.
 func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 	before := l.heldBack()
 	if err := l.turn.enter(ctx, c.Begun); err != nil {
@@ -135,7 +134,8 @@ func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 	return p, nil
 }
 
-// admit waits for what holds calls back, which began to count at before.
+// admit waits until calls are no longer held back; before is the total hold at the
+// start.
 func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*Permit, error) {
 	wait := func(d time.Duration) error {
 		if d <= 0 {
@@ -183,14 +183,14 @@ func (l *Limiter) admit(ctx context.Context, c Caller, before time.Duration) (*P
 	return p, nil
 }
 
-// next is when the provider wants to be asked again.
+// next returns the provider's time for the next call.
 func (l *Limiter) next() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pace.nextAt()
 }
 
-// hold keeps all calls back for a while.
+// hold holds all calls back for a while.
 func (l *Limiter) hold(ctx context.Context, d time.Duration) error {
 	l.mu.Lock()
 	l.since = l.clock.Now()
@@ -202,7 +202,7 @@ func (l *Limiter) hold(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// heldBack is for how long calls were held back up to now.
+// heldBack returns the total time of holding calls back until now.
 func (l *Limiter) heldBack() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -216,33 +216,34 @@ func (l *Limiter) heldAt(now time.Time) time.Duration {
 	return l.held + now.Sub(l.since)
 }
 
-// A Kind is what became of a call, as far as it says something of its target.
+// A Kind classifies a call's outcome for the limiter.
 type Kind int
 
 const (
-	// Other says nothing of the target: the call was given up, or its request
-	// is not one that the target takes.
+	// Other does not concern the target: the call was cancelled, or its request is
+	// unacceptable.
 	Other Kind = iota
 	// Answered calls have a reply.
 	Answered
 	// Throttled calls came too early for the provider.
 	Throttled
-	// Failed calls have none, as those after them, if the target is down.
+	// Failed calls have no reply, and later calls will fail, too, if the target is
+	// down.
 	Failed
 )
 
-// An Outcome is what became of a call.
+// An Outcome is the outcome of a call.
 type Outcome struct {
 	Kind Kind
-	// Tokens are those that the call took; they delay the calls after it.
+	// Tokens are the tokens of the call; they delay later calls.
 	Tokens int64
-	// After is how long the provider asks to wait; 0 where it does not.
+	// After is the wait that the provider asks for, or 0.
 	After time.Duration
-	// Message says what went wrong.
+	// Message describes the failure.
 	Message string
 }
 
-// Done gives the place back.
+// Done returns the slot.
 func (p *Permit) Done(o Outcome) {
 	l, now := p.limiter, p.limiter.clock.Now()
 	l.owe(o.Tokens, now)
@@ -252,15 +253,15 @@ func (p *Permit) Done(o Outcome) {
 	open := l.pace.open
 	l.mu.Unlock()
 	if o.Kind == Throttled && !heard {
-		o.Kind = Other // an echo of what was heard before
+		o.Kind = Other // an echo of an earlier refusal
 	}
 	l.breaker.leave(p.probe, o, now)
 	l.slots.resize(open)
 	l.slots.leave()
 }
 
-// owe takes tokens as a debt that later calls wait for, since how many a call
-// takes is known only afterwards.
+// owe adds tokens as a debt that later calls wait for, since a call's tokens are only
+// known afterwards.
 func (l *Limiter) owe(tokens int64, now time.Time) {
 	if l.tokens == nil {
 		return

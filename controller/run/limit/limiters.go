@@ -11,27 +11,27 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 )
 
-// Limiters are those of all targets of several runs. The zero value is ready; its
-// methods are safe for concurrent use.
+// Limiters are the limiters of all targets of several runs. The zero value is ready;
+// its methods are safe for concurrent use.
 type Limiters struct {
-	// wanted is not nil where other processes call the targets, too.
+	// wanted is not nil if other processes call the targets, too.
 	wanted chan struct{}
 
 	mu sync.Mutex
 	of map[limited]*Limiter // guarded by mu
 }
 
-// Shared returns Limiters of which each waits until it is given a [Share].
+// Shared returns Limiters that each wait for a [Share].
 func Shared() *Limiters { return &Limiters{wanted: make(chan struct{}, 1)} }
 
-// limited is what a Limiter limits: a target by its name at an endpoint.
+// limited identifies the subject of a Limiter: a target by its name at an endpoint.
 type limited struct {
 	target   string
 	endpoint *Breaker
 }
 
-// Limiter returns that of a target whose endpoint has the given Breaker: the same for
-// all who ask. A nil Limiters returns a new one each time.
+// Limiter returns the limiter of a target whose endpoint has the given Breaker: the
+// same for all callers. A nil Limiters returns a new one each time.
 func (s *Limiters) Limiter(t config.Target, b *Breaker, c clock.Clock) *Limiter {
 	if s == nil {
 		return New(t, b, c)
@@ -52,11 +52,11 @@ func (s *Limiters) Limiter(t config.Target, b *Breaker, c clock.Clock) *Limiter 
 	return s.of[at]
 }
 
-// Wanted has a value when a call waits for a share. It is nil unless the Limiters are
-// [Shared].
+// Wanted receives a value when a call waits for a share. It is nil unless the Limiters
+// are [Shared].
 func (s *Limiters) Wanted() <-chan struct{} { return s.wanted }
 
-// All returns the Limiters by what tells their targets apart in all processes.
+// All returns the Limiters by ids that identify their targets in all processes.
 func (s *Limiters) All() map[string]*Limiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,9 +67,8 @@ func (s *Limiters) All() map[string]*Limiter {
 	return out
 }
 
-// Held returns which targets are asked nothing for a while, since they were asked too
-// often, and for how long: "bot refused calls as too many; the next one is sent in
-// 27 s". It is empty where none is.
+// Held lists the throttled targets with their waits: "bot refused calls as too many;
+// the next one is sent in 27 s". It is empty without any.
 func (s *Limiters) Held() string {
 	var out []string
 	for _, l := range s.All() {

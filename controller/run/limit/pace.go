@@ -7,34 +7,33 @@ import (
 )
 
 const (
-	// maxPause bounds how long a provider may ask to wait.
+	// maxPause bounds the wait that a provider may ask for.
 	maxPause = 2 * time.Minute
-	// growth is how many replies for each slot open one slot more, and quicken
-	// how many replies in a row raise the rate by a twentieth.
+	// growth is the number of replies per slot that open one more slot, and quicken the
+	// number of consecutive replies that raise the rate by a twentieth.
 	growth  = 4
 	quicken = 20
 	// memory bounds the time over which a rate is measured.
 	memory = time.Minute
 )
 
-// pauses are those after refusals in a row where the provider does not say how
-// long to wait.
+// pauses are the waits after consecutive refusals if the provider does not name one.
 var pauses = clock.Doubling{First: 500 * time.Millisecond, Most: 30 * time.Second}
 
-// A pace is what a Limiter has learned of how often its provider may be asked:
-// after a refusal it asks half as much at once and no faster than it was
-// answered before, and grows slowly from there.
+// A pace is a Limiter's knowledge of its provider's capacity: after a refusal it halves
+// the concurrency, sends no faster than calls were answered before, and grows slowly
+// from there.
 type pace struct {
-	// until is the end of the current pause. free is when the next call may be
-	// sent so that calls are interval apart; 0 is not at all.
+	// until is the end of the current pause. free is the time of the next call if calls
+	// are interval apart; 0 means unlimited.
 	until, free time.Time
 	interval    time.Duration
-	// sent numbers the calls. Those up to barrier were sent before the last
-	// refusal was heard, so that theirs do not differ.
+	// sent numbers the calls. Calls up to barrier were sent before the last refusal
+	// arrived, so their refusals are not new.
 	sent, barrier int
-	// refusals counts those in a row, replies the calls since the last one.
+	// refusals counts consecutive refusals, replies the calls since the last one.
 	refusals, replies int
-	// open is how many of all slots are open, opening the replies towards the
+	// open is the number of open slots among all, opening counts replies towards the
 	// next one.
 	all, open, opening int
 	// answered counts replies since began, for the rate.
@@ -42,7 +41,7 @@ type pace struct {
 	began    time.Time
 }
 
-// nextAt returns when the next call may be sent.
+// nextAt returns the time of the next call.
 func (p *pace) nextAt() time.Time {
 	if p.free.After(p.until) {
 		return p.free
@@ -50,7 +49,7 @@ func (p *pace) nextAt() time.Time {
 	return p.until
 }
 
-// send notes that a call is sent, and numbers it.
+// send records that a call is sent, and numbers it.
 func (p *pace) send(now time.Time) int {
 	if p.began.IsZero() {
 		p.began = now
@@ -62,8 +61,7 @@ func (p *pace) send(now time.Time) int {
 	return p.sent
 }
 
-// observe learns from what became of a call. It reports whether a refusal is
-// another than the last one.
+// observe learns from the outcome of a call. It reports whether a refusal is a new one.
 func (p *pace) observe(call int, o Outcome, now time.Time, jitter func() float64) bool {
 	wait := min(o.After, maxPause)
 	switch {
@@ -90,8 +88,8 @@ func (p *pace) pause(until time.Time) {
 	}
 }
 
-// slow halves what is asked at once, and keeps calls as far apart as they were
-// answered, the wait included.
+// slow halves the concurrency, and spaces calls as they were answered, including the
+// wait.
 func (p *pace) slow(now time.Time, wait time.Duration) {
 	if p.answered >= 1 {
 		took := now.Add(wait).Sub(p.began)

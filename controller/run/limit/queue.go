@@ -6,12 +6,11 @@ import (
 	"sync"
 )
 
-// A queue lets a number of callers in at once, the others in their order, those
-// that are urgent first.
+// A queue admits a number of callers at once, the others in order, urgent ones first.
 type queue struct {
 	mu sync.Mutex
-	// in is how many are in of size; waiting are the urgent ones and the others.
-	// All are guarded by mu.
+	// in is the number of admitted callers, up to size; waiting are the urgent ones and
+	// the others. All are guarded by mu.
 	size, in int
 	waiting  [2][]chan struct{}
 }
@@ -43,7 +42,7 @@ func (q *queue) enter(ctx context.Context, urgent bool) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	// A place may come free in the moment in which the call is given up.
+	// A slot may become free at the moment when the call is cancelled.
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if i := slices.Index(q.waiting[line], called); i >= 0 {
@@ -62,7 +61,7 @@ func (q *queue) leave() {
 	q.call()
 }
 
-// resize changes how many may be in. Those above it are not sent out.
+// resize changes the size. Callers above it stay admitted.
 func (q *queue) resize(size int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,28 +69,28 @@ func (q *queue) resize(size int) {
 	q.call()
 }
 
-// hasRoom reports whether the next one is let in at once.
+// hasRoom reports whether the next caller is admitted at once.
 func (q *queue) hasRoom() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.in < q.size
 }
 
-// entered is how many are in.
+// entered returns the number of admitted callers.
 func (q *queue) entered() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.in
 }
 
-// queued is how many wait.
+// queued returns the number of waiting callers.
 func (q *queue) queued() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.waiting[0]) + len(q.waiting[1])
 }
 
-// call lets in whom there is room for. The caller holds mu.
+// call admits waiting callers while there is room. The caller holds mu.
 func (q *queue) call() {
 	for line := range q.waiting {
 		for q.in < q.size && len(q.waiting[line]) > 0 {

@@ -2,8 +2,8 @@ package limit
 
 import "net/http"
 
-// RefusesAll reports whether a status is about the address, the key or the
-// account, and so the same for every request.
+// RefusesAll reports whether a status concerns the address, the key or the account, and
+// thus every request.
 func RefusesAll(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,

@@ -9,52 +9,51 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Share is what one of several processes may use of a target, so that all of them
-// together stay within its limits.
+// A Share is one process's part of a target's limits, so that all processes together
+// stay within them.
 type Share struct {
-	// Slots is how many calls may be in flight. Part is the part of the rates, from 0
-	// to 1.
+	// Slots is the number of calls that may be in flight. Part is the part of the
+	// rates, from 0 to 1.
 	Slots int
 	Part  float64
-	// Pause is for how long no call is sent, since the provider asked for that.
+	// Pause is the time without calls that the provider asked for.
 	Pause time.Duration
-	// Down is set while another process finds that the target is down, for Rest.
+	// Down is set while another process finds the target down, for Rest.
 	Down *Down
 	Rest time.Duration
 }
 
-// A Usage is what a process makes of its share of a target.
+// A Usage is a process's use of its share of a target.
 type Usage struct {
-	// Size is how many calls all processes together may have in flight, by the
-	// configuration. InFlight are those of this one, and Want is how many it would have
-	// had in flight at most in the last one to two seconds: a conversation asks its
-	// targets in turn, and would wait for a share each time if it gave it up between.
+	// Size is the configured number of calls in flight for all processes together.
+	// InFlight is this one's number, and Want its highest demand in the last one to two
+	// seconds: a conversation calls its targets in turn, and would wait for a share
+	// each time if it gave it up in between.
 	Size, InFlight, Want int
-	// Replies and Refusals count what was heard since the last Usage, echoes left out.
+	// Replies and Refusals count the ones since the last Usage, without echoes.
 	Replies, Refusals int
-	// Pause is for how long the provider wants no call.
+	// Pause is the time for which the provider wants no call.
 	Pause time.Duration
-	// Down is set while the calls of this process find that the target is down, for
-	// Rest.
+	// Down is set while this process finds the target down, for Rest.
 	Down *Down
 	Rest time.Duration
 }
 
-// A pool is what a Limiter keeps for other processes.
+// A pool is a Limiter's state for sharing with other processes.
 type pool struct {
 	wanted chan<- struct{}
-	// The fields below are guarded by mu of the Limiter. peaks are the highest demand
-	// in the period that began at since, and in the one before it.
+	// The fields below are guarded by the Limiter's mu. peaks are the highest demand in
+	// the period that began at since, and in the previous one.
 	replies, refusals int
 	peaks             [2]int
 	since             time.Time
 }
 
-// peakPeriod is for how long the highest demand counts at least, and half of how long
-// it counts at most.
+// peakPeriod is the minimum time for which the highest demand counts, and half of the
+// maximum.
 const peakPeriod = time.Second
 
-// peak notes a demand, and returns the highest of late. The caller holds mu.
+// peak records a demand, and returns the highest recent one. The caller holds mu.
 func (s *pool) peak(now time.Time, demand int) int {
 	switch age := now.Sub(s.since); {
 	case age >= 2*peakPeriod:
@@ -66,10 +65,10 @@ func (s *pool) peak(now time.Time, demand int) int {
 	return max(s.peaks[0], s.peaks[1])
 }
 
-// demand is how many calls would be in flight now if all could.
+// demand returns the number of calls that would be in flight without limits.
 func (l *Limiter) demand() int { return l.slots.entered() + l.turn.entered() + l.turn.queued() }
 
-// share has the Limiter wait for its first Share.
+// share makes the Limiter wait for its first Share.
 func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
 	l.pooled = &pool{wanted: wanted}
 	l.pace.all, l.pace.open = 0, 0
@@ -77,7 +76,7 @@ func (l *Limiter) share(wanted chan<- struct{}) *Limiter {
 	return l
 }
 
-// requestShare notes the demand, and asks for a Share where there is no room.
+// requestShare records the demand, and requests a Share if there is no room.
 func (l *Limiter) requestShare() {
 	if l.pooled == nil {
 		return
@@ -91,11 +90,11 @@ func (l *Limiter) requestShare() {
 	}
 	select {
 	case l.pooled.wanted <- struct{}{}:
-	default: // somebody has asked
+	default: // already requested
 	}
 }
 
-// Use takes a Share. Calls in flight beyond it are not broken off.
+// Use applies a Share. Calls in flight beyond it are not cancelled.
 func (l *Limiter) Use(s Share) {
 	now := l.clock.Now()
 	l.mu.Lock()
@@ -118,14 +117,14 @@ func (l *Limiter) Use(s Share) {
 	l.slots.resize(s.Slots)
 }
 
-// Slots is how many calls may be in flight in this process now.
+// Slots returns the number of calls that may be in flight in this process now.
 func (l *Limiter) Slots() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pace.all
 }
 
-// Usage is what was made of the share since the last call of Usage.
+// Usage returns the use of the share since the last call of Usage.
 func (l *Limiter) Usage() Usage {
 	now := l.clock.Now()
 	u := Usage{Size: l.size, InFlight: l.slots.entered()}
@@ -140,7 +139,7 @@ func (l *Limiter) Usage() Usage {
 	return u
 }
 
-// count notes a reply or a refusal that is not an echo. The caller holds mu.
+// count counts a reply or a refusal that is not an echo. The caller holds mu.
 func (s *pool) count(k Kind, heard bool) {
 	switch {
 	case s == nil:
@@ -151,8 +150,8 @@ func (s *pool) count(k Kind, heard bool) {
 	}
 }
 
-// follow takes over what another process found out: that the endpoint is down until a
-// time, or with nil that it is not any more.
+// follow applies another process's finding: the endpoint is down until a time, or with
+// nil that it no longer is.
 func (b *Breaker) follow(d *Down, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,7 +167,7 @@ func (b *Breaker) follow(d *Down, until time.Time) {
 	b.changed = make(chan struct{})
 }
 
-// found is what the calls of this process found out, nil where the endpoint is not down.
+// found returns this process's finding, nil if the endpoint is not down.
 func (b *Breaker) found(now time.Time) (*Down, time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -178,7 +177,7 @@ func (b *Breaker) found(now time.Time) (*Down, time.Duration) {
 	return b.down, max(b.until.Sub(now), 0)
 }
 
-// id tells endpoints apart in all processes. It has no text of the configuration.
+// id identifies endpoints in all processes. It contains no text of the configuration.
 func (e endpoint) id() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{e.provider, e.address, e.model, e.key, e.revision}))
 	return hex.EncodeToString(sum[:12])

@@ -1,5 +1,5 @@
-// Package runtest has what every way to carry out a plan must hold: in one process as
-// in many.
+// Package runtest has the conformance tests of every way to execute a plan, in one
+// process or in many.
 package runtest
 
 import (
@@ -21,29 +21,29 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// An Order is what an executor is asked for.
+// An Order is the input of an executor.
 type Order struct {
 	Config run.Config
 	Jobs   []run.Job
-	// Budget is that of the run; the executor makes the budget of the Config from it.
+	// Budget is the run's budget; the executor sets the Config's budget from it.
 	Budget config.Budget
-	// Background is set where nobody waits for the run.
+	// Background is set if nobody waits for the run.
 	Background bool
 }
 
-// A Fixture is a way to carry out a plan.
+// A Fixture is a way to execute a plan.
 type Fixture struct {
 	Ledger *ledger.Ledger
 	// Execute judges as [run.Run] does. Several calls may overlap.
 	Execute func(ctx context.Context, o Order) ([]run.Outcome, error)
-	// Processes is how many processes judge: each finds out for itself that an endpoint
-	// is down.
+	// Processes is the number of judging processes: each detects by itself that an
+	// endpoint is down.
 	Processes int
-	// Kill, where it is set, ends one of the processes without any warning.
+	// Kill, if set, ends one of the processes without any warning.
 	Kill func()
 }
 
-// Conformance tests what open makes.
+// Conformance tests the fixtures of open.
 func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 	for _, tt := range []struct {
 		name string
@@ -56,7 +56,7 @@ func Conformance(t *testing.T, open func(t *testing.T) Fixture) {
 	}
 }
 
-// A Target answers as a function says and counts what it is asked.
+// A Target answers by a function and counts the requests.
 type Target struct {
 	mu     sync.Mutex
 	answer func(ctx context.Context, req target.Request) (target.Reply, error) // guarded by mu
@@ -75,15 +75,14 @@ func (s *Target) Respond(ctx context.Context, req target.Request) (target.Reply,
 	return answer(ctx, req)
 }
 
-// set changes how the target answers from now on.
+// set changes the target's answers from now on.
 func (s *Target) set(answer func(ctx context.Context, req target.Request) (target.Reply, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// calls is how often the target was asked in all, and by the case that was asked for
-// most often.
+// calls returns the number of requests, and the maximum for a single case.
 func (s *Target) calls() (all, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +92,7 @@ func (s *Target) calls() (all, most int) {
 	return all, most
 }
 
-// hello greets, except where the case is to fail.
+// hello greets, unless the case is meant to fail.
 func hello(_ context.Context, req target.Request) (target.Reply, error) {
 	text := "hello"
 	if strings.Contains(req.Messages[0].Content, "rude") {
@@ -116,7 +115,7 @@ func greetingCase(key string) *schema.Case {
 	}
 }
 
-// order asks for cases of a name with numbers.
+// order returns an order of numbered cases.
 func order(f Fixture, s *Target, name string, n int) Order {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	cfg := config.Target{Name: "bot", Kind: config.Model, Provider: "openai", Model: "small", Concurrency: 4}
@@ -146,7 +145,7 @@ func passed(outs []run.Outcome) (n int) {
 	return n
 }
 
-// withDeadline returns a context that ends a test that hangs.
+// withDeadline returns a context that ends a hanging test.
 func withDeadline(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
@@ -162,8 +161,8 @@ func execute(ctx context.Context, t *testing.T, f Fixture, o Order) []run.Outcom
 	return outs
 }
 
-// testOrder: outcomes are in the order of the jobs, each is observed, and a second
-// run asks for nothing.
+// testOrder: outcomes are in the order of the jobs, each is observed, and a second run
+// makes no call.
 func testOrder(t *testing.T, f Fixture) {
 	s := &Target{answer: hello}
 	o := order(f, s, "polite", 12)
@@ -197,7 +196,7 @@ func testOrder(t *testing.T, f Fixture) {
 	}
 }
 
-// testDuplicates: two runs of the same cases at once pay for each once, also where one
+// testDuplicates: two concurrent runs of the same cases pay for each once, even if one
 // has a case twice.
 func testDuplicates(t *testing.T, f Fixture) {
 	s := &Target{answer: hello}
@@ -219,7 +218,7 @@ func testDuplicates(t *testing.T, f Fixture) {
 	}
 }
 
-// testCancel: the end of the context gives up the calls in flight and begins no other.
+// testCancel: the end of the context cancels running calls and starts no other.
 func testCancel(t *testing.T, f Fixture) {
 	asked, given := make(chan bool, 100), make(chan bool, 100)
 	s := &Target{answer: func(ctx context.Context, _ target.Request) (target.Reply, error) {
@@ -240,7 +239,7 @@ func testCancel(t *testing.T, f Fixture) {
 			t.Errorf("the outcome is %+v, want one that is stopped", out)
 		}
 	}
-	<-given // a call that was in flight has ended
+	<-given // a running call has ended
 	all, _ := s.calls()
 	if all >= len(o.Jobs) {
 		t.Errorf("%d of %d cases were begun", all, len(o.Jobs))
@@ -252,7 +251,7 @@ func testCancel(t *testing.T, f Fixture) {
 }
 
 // testCrash: a process that ends, or a run that is stopped, loses no verdict, and only
-// what was in flight is asked for again.
+// calls in flight are repeated.
 func testCrash(t *testing.T, f Fixture) {
 	const n = 30
 	ctx, cancel := context.WithCancel(withDeadline(t))
@@ -290,8 +289,7 @@ func testCrash(t *testing.T, f Fixture) {
 	}
 }
 
-// testClass: a run that people wait for ends while one in the background fills all
-// places.
+// testClass: a run that people wait for ends while a background run fills all slots.
 func testClass(t *testing.T, f Fixture) {
 	release := make(chan bool)
 	slow := &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
@@ -328,11 +326,11 @@ func testClass(t *testing.T, f Fixture) {
 	}
 }
 
-// busy is how often the target was asked.
+// busy returns the number of requests so far.
 func (s *Target) busy() int { all, _ := s.calls(); return all }
 
-// testBudget: no more calls are made than the run may make, and the other cases say
-// why they have no verdict.
+// testBudget: the run makes no more calls than allowed, and the other cases give the
+// reason for their missing verdicts.
 func testBudget(t *testing.T, f Fixture) {
 	s := &Target{answer: hello}
 	o := order(f, s, "dear", 12)
@@ -351,7 +349,7 @@ func testBudget(t *testing.T, f Fixture) {
 	}
 }
 
-// testBreaker: an endpoint that is down is not asked forever.
+// testBreaker: an endpoint that is down is not called forever.
 func testBreaker(t *testing.T, f Fixture) {
 	s := &Target{answer: func(context.Context, target.Request) (target.Reply, error) {
 		return target.Reply{}, &target.Error{Target: "bot", Status: 401, Message: "401"}
@@ -370,8 +368,8 @@ func testBreaker(t *testing.T, f Fixture) {
 	}
 }
 
-// testLimit: all processes together have as many calls to a target in flight as it
-// allows, and no more.
+// testLimit: all processes together have exactly as many calls to a target in flight as
+// it allows.
 func testLimit(t *testing.T, f Fixture) {
 	const most = 4
 	var mu sync.Mutex
@@ -387,10 +385,10 @@ func testLimit(t *testing.T, f Fixture) {
 		mu.Unlock()
 		defer func() { mu.Lock(); inFlight--; mu.Unlock() }()
 		select {
-		case <-full: // all that is allowed is made use of
+		case <-full: // everything allowed is used
 		case <-ctx.Done():
 		}
-		time.Sleep(2 * time.Millisecond) // so that calls that are too many are seen
+		time.Sleep(2 * time.Millisecond) // shows calls beyond the limit
 		return hello(ctx, req)
 	}}
 	outs := execute(withDeadline(t), t, f, order(f, s, "limited", 60))
@@ -399,7 +397,7 @@ func testLimit(t *testing.T, f Fixture) {
 	}
 }
 
-// testOutage: what a provider does wrong is an error that the next run makes up for.
+// testOutage: a provider's failure is an error that the next run repairs.
 func testOutage(t *testing.T, f Fixture) {
 	s := &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
 		if strings.HasSuffix(req.Case, "1") {
@@ -421,15 +419,13 @@ func testOutage(t *testing.T, f Fixture) {
 	}
 }
 
-// Passing is an order of a number of cases that pass, with a ledger. Each asks its
-// target once.
+// Passing returns an order of passing cases, with a ledger. Each calls its target once.
 func Passing(store *ledger.Ledger, name string, n int) Order {
 	return order(Fixture{Ledger: store}, &Target{answer: hello}, name, n)
 }
 
-// Waiting is [Passing] for a target that calls wait before each reply, and that is
-// another endpoint for each name, with 64 places. The calls end with their
-// context.
+// Waiting is [Passing] for a target whose calls wait before each reply, with a separate
+// endpoint per name and 64 slots. The calls end with their context.
 func Waiting(store *ledger.Ledger, name string, n int, wait func(context.Context)) Order {
 	o := order(Fixture{Ledger: store}, &Target{answer: func(ctx context.Context, req target.Request) (target.Reply, error) {
 		if wait(ctx); ctx.Err() != nil {
@@ -443,5 +439,5 @@ func Waiting(store *ledger.Ledger, name string, n int, wait func(context.Context
 	return o
 }
 
-// Greetings is an order for a number of cases that no target is open for.
+// Greetings returns an order for cases without an open target.
 func Greetings(name string, n int) Order { return order(Fixture{}, nil, name, n) }
