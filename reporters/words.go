@@ -38,12 +38,18 @@ func (s *Sections) Headline(r *report.Report) string {
 	add(report.Errors(r), "error")
 	add(r.Diff.Improvements, "improvement")
 	parts = append(parts, r.Unconfirmed()...)
+	if fell := r.ScoresFell(); fell != "" {
+		parts = append(parts, fell)
+	}
 	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
 	line, left := s.headline(r, parts), report.Withdrawals(r)
 	if left != "" && !strings.Contains(line, left) { // the gate's reason may say it
 		line += " · " + left
+	}
+	if rest, ok := strings.CutPrefix(line, "scores"); ok {
+		line = "Scores" + rest
 	}
 	if changed := r.TargetChanges.Line(); changed != "" {
 		line = changed + " · " + line

@@ -57,6 +57,25 @@ func domainWith(prompt string) string {
 	return fmt.Sprintf(`{"id": "shop", "name": "Shop", "evaluator_id": "keyword", "system_prompt": %q}`, prompt)
 }
 
+// fourWords is a shop of eight cases that ask for four words each and pass with three.
+func fourWords(more map[string]string) map[string]string {
+	files := shopOf("", nil)
+	for i := range 8 {
+		id := fmt.Sprintf("c%d", i)
+		files[at(id)] = strings.Replace(asks(id, "say "+id, "red"), `["red"]`, `["red", "green", "blue", "white"]`, 1)
+	}
+	maps.Copy(files, more)
+	return files
+}
+
+// threeOfFour leaves a word out where the prompt is to be brief.
+func threeOfFour(prompt string, _ int) string {
+	if strings.Contains(prompt, "brief") {
+		return "red green blue"
+	}
+	return "red green blue white"
+}
+
 // at is the file of a case of the shop, and key its key.
 func at(id string) string  { return "test_definitions/" + key(id) + ".json" }
 func key(id string) string { return "shop/level_1/" + id }
@@ -745,6 +764,16 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 			"watch":             {gate: "none", reason: "is missing, as in a partial clone: run git fetch --refetch --no-filter", rule: ownObjects},
 		},
 		unlike: map[string]string{"serve": ownMirror, "serve on PostgreSQL": ownMirror, "workers": ownMirror},
+	},
+	{
+		name: "scores that fall while no verdict changes", base: fourWords(nil), answer: threeOfFour,
+		head: map[string]string{domainFile: domainWith("Be brief.")},
+		want: outcome{gate: "pass", reason: "scores fell by 0.25, certain; no verdict changed", cases: map[string]string{}},
+	},
+	{
+		name: "scores that fall where that fails", base: fourWords(map[string]string{"gavel.yaml": usual("gate: {scores: fail}\n")}), answer: threeOfFour,
+		head: map[string]string{domainFile: domainWith("Be brief.")},
+		want: outcome{gate: "fail", reason: "scores fell by 0.25, certain; no verdict changed (p = 0.0", cases: map[string]string{}},
 	},
 	{
 		name: "a burst of failures in head's minute", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},

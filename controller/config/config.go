@@ -355,7 +355,13 @@ type Gate struct {
 	// Removed is allow or fail, for a change that leaves out a case which base
 	// judges; empty where the file does not set it, which is allow.
 	Removed string `json:",omitzero"`
+	// Scores is notice or fail, for a change for which the scores fell for certain; empty
+	// where the file does not set it, which is notice.
+	Scores string `json:",omitzero"`
 }
+
+// ScoresFail is the value of Gate.Scores under which a fall fails.
+const ScoresFail = "fail"
 
 // Budget limits what runs spend.
 type Budget struct {

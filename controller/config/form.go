@@ -43,6 +43,7 @@ type form struct {
 		MaxDrop  *float64 `json:"max_drop"`
 		Required []string `json:"required"`
 		Removed  string   `json:"removed"`
+		Scores   string   `json:"scores"`
 	} `json:"gate"`
 	Noise       noiseForm    `json:"noise"`
 	Quarantine  []Quarantine `json:"quarantine"`
@@ -224,7 +225,7 @@ func (f form) config() *Config {
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
-		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed, f.Gate.Scores},
 		Noise:      f.Noise.value(),
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},

@@ -11,7 +11,7 @@ import (
 
 // Gate is the gate of a gavel.yaml as reports have it.
 func Gate(g config.Gate) report.GateSettings {
-	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed}
+	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed, FailScores: g.Scores == config.ScoresFail}
 }
 
 // Targets are the changes of targets as reports have them; nil where there are none.

@@ -25,7 +25,7 @@
 // in order to choose what to measure: stored measurements and the first one at
 // head choose, fresh pairs call. If a pull request changes nothing, the chance
 // that anything is called is at most α for each head that is evaluated: 4/5 of α
-// for the cases together, 1/5 for their mean. The bound needs cases that fail
+// for the cases together, 1/5 for their means. The bound needs cases that fail
 // independently of each other, and pairs of which both measurements are taken at
 // about the same time. It does not need a history that is still true. To stop
 // early loses differences and never adds one.
@@ -106,6 +106,9 @@ type Options struct {
 	Budget int
 	// Improvements asks for cases that got better to be confirmed as well.
 	Improvements bool
+	// Scores makes a fall of the scores a failure. Then the tests of the mean of the
+	// verdicts and of the scores share α; otherwise a fall of the scores is only told.
+	Scores bool
 	// Width is how many cases are measured at a time. It belongs to the decision,
 	// so it must not depend on the machine. Defaults to 8 or a quarter of the cases
 	// in question, whichever is more; where the budget is short, to a sixteenth.

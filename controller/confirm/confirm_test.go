@@ -1,6 +1,7 @@
 package confirm_test
 
 import (
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -441,6 +442,80 @@ func TestPValues(t *testing.T) {
 		f := res.Findings[0]
 		if diff := f.P - tt.want; f.Class != confirm.Regression || f.Head.Of != tt.reruns || diff > 1e-6 || diff < -1e-6 {
 			t.Errorf("base %s: %s after %d fresh pairs with p = %.7f, want %.7f after %d", tt.base, f.Class, f.Head.Of, f.P, tt.want, tt.reruns)
+		}
+	}
+}
+
+// scored is a case whose verdict is a pass on both sides.
+func scored(base, head float64) confirm.Case {
+	c := compared("p", "p")
+	c.Base[0].Score, c.Head.Score = &base, &head
+	return c
+}
+
+// TestScores: the scores may fall for certain and no verdict change. Each sign flips with a
+// chance of a half, so that eight falls of which seven are alike and one is none have 1/128.
+func TestScores(t *testing.T) {
+	falls := func(n int, by float64) []confirm.Case {
+		var cases []confirm.Case
+		for range n {
+			cases = append(cases, scored(.9, .9-by))
+		}
+		return cases
+	}
+	together := falls(20, .1)
+	for i := range together {
+		together[i].Conversation = string(rune('a' + i/4))
+	}
+	without := make([]confirm.Case, 10)
+	for i := range without {
+		without[i] = compared("p", "p")
+	}
+	for _, tt := range []struct {
+		name    string
+		cases   []confirm.Case
+		options confirm.Options
+		p, fall float64
+		called  bool
+	}{
+		{"seven of eight", append(falls(7, .1), scored(.9, .9)), unbounded, 1. / 128, .7 / 8, false},
+		{"eight", falls(8, .1), unbounded, 1. / 256, .1, true},
+		{"eight that count", falls(8, .1), confirm.Options{Budget: -1, Scores: true}, 1. / 256, .1, true},
+		{"they rise", falls(8, -.1), unbounded, 1, -.1, false},
+		{"conversations of four", together, unbounded, 1. / 32, .1, false},
+		// Two of the 16 ways to sign 1, 2, 3 and 4 have a sum of at most −8: −10 and −8.
+		{"of many sizes", []confirm.Case{scored(.5, .6), scored(.5, .3), scored(.5, .2), scored(.5, .1)}, unbounded, 2. / 16, .2, false},
+		{"no scores", without, unbounded, 1, 0, false},
+	} {
+		res, asked := play(tt.cases, tt.options, nil)
+		s := res.Scores
+		if s.State != confirm.MeanTested || s.Called != tt.called || math.Abs(s.P-tt.p) > 1e-9 || math.Abs(s.Fall-tt.fall) > 1e-9 || len(asked) > 0 {
+			t.Errorf("%s: %+v after %v; want called %v, p %v, a fall of %v", tt.name, s, asked, tt.called, tt.p, tt.fall)
+		}
+		if res.Mean.Called || res.Called() != (tt.called && tt.options.Scores) {
+			t.Errorf("%s: the result is %+v", tt.name, res)
+		}
+	}
+}
+
+// TestScoresOfStoredOutcomes: stored scores suggest a fall, and only fresh pairs call it.
+func TestScoresOfStoredOutcomes(t *testing.T) {
+	for _, now := range []float64{.9, .7} { // base today: as it was, or as low as head
+		var cases []confirm.Case
+		for range 12 {
+			c := scored(.9, .7)
+			c.Fresh = false
+			cases = append(cases, c)
+		}
+		res, asked := play(cases, unbounded, func(r confirm.Request) confirm.Outcome {
+			score := .7
+			if r.Side == confirm.Base {
+				score = now
+			}
+			return confirm.Outcome{Verdict: verdict.Pass, Score: &score}
+		})
+		if res.Scores.Called != (now == .9) || now == .9 && math.Abs(res.Scores.Fall-.2) > 1e-9 || len(asked) == 0 {
+			t.Errorf("base scores %v today: %+v after %d measurements", now, res.Scores, len(asked))
 		}
 	}
 }

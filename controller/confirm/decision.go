@@ -19,6 +19,7 @@ type decision struct {
 	next     [2][]int
 	findings []Finding
 	mean     Mean
+	scores   ScoreMean
 	// spent counts the measurements that were asked for.
 	spent     int
 	retaken   int

@@ -2,6 +2,8 @@ package confirm
 
 import (
 	"math"
+	"slices"
+	"strconv"
 
 	"github.com/gavel-evals/gavel/controller/stats"
 )
@@ -52,7 +54,20 @@ type Mean struct {
 	Worse, Better int
 }
 
-// testMean tests whether the cases got worse on the whole, once.
+// A ScoreMean is what the test of all scores together showed. They may fall without a
+// verdict that changes.
+type ScoreMean struct {
+	State MeanState
+	// Called says that they fell, by Fall on the mean of what was tested.
+	Called bool
+	P      float64
+	Fall   float64
+	// Counts says that a fall is a failure.
+	Counts bool
+}
+
+// testMean tests whether the cases got worse on the whole, once: their verdicts, and
+// their scores.
 //
 // Where all of base was measured for this comparison, the first outcomes are the
 // test. Stored outcomes of base cannot be: the model may have changed since. They
@@ -60,8 +75,7 @@ type Mean struct {
 // one round or two, and only these rounds can call. They come after all cases are
 // settled; the test of first outcomes takes no measurement and is made in any case.
 func (d *decision) testMean(settled bool) bool {
-	d.mean = Mean{State: MeanOpen, P: 1}
-	level := (1 - caseShare) * d.options.Alpha
+	d.begin(MeanOpen)
 	var cases []int
 	fresh, spared := true, false
 	for i, c := range d.cases {
@@ -73,57 +87,83 @@ func (d *decision) testMean(settled bool) bool {
 		fresh = fresh && c.Fresh
 	}
 	if len(cases) == 0 {
-		d.mean.State = MeanQuiet
+		d.begin(MeanQuiet)
 		return settled
 	}
-	first := d.strata(cases, d.atBase, d.atHead)
-	p := stats.Stratified(first)
+	first := looks{base: d.history, head: func(i int) []Outcome { return d.first[Head][i : i+1] }}
 	if fresh {
-		d.mean = meanOf(first, p)
-		d.mean.Called = p <= level
+		d.judgeMean(cases, first)
 		return settled
 	}
 	if !settled {
 		return false
 	}
 	if spared {
-		d.mean.State = MeanSpared
+		d.begin(MeanSpared)
 		return true
 	}
-	if p > meanGate*level {
-		d.mean.State = MeanQuiet
+	level, scores := d.levels()
+	if stats.Stratified(d.ranks(cases, first)) > meanGate*level && d.scoresP(cases, first) > meanGate*scores {
+		d.begin(MeanQuiet)
 		return true
 	}
-	return d.measureMean(cases, level)
+	return d.measureMean(cases)
+}
+
+// begin gives both tests of the mean a state.
+func (d *decision) begin(state MeanState) {
+	d.mean, d.scores = Mean{State: state, P: 1}, ScoreMean{State: state, P: 1, Counts: d.options.Scores}
+}
+
+// levels are the shares of α of both tests of the mean: of the verdicts, and of the
+// scores. Only where a fall of the scores fails do they share one.
+func (d *decision) levels() (verdicts, scores float64) {
+	share := (1 - caseShare) * d.options.Alpha
+	if d.options.Scores {
+		return share / 2, share / 2
+	}
+	return share, share / 2
+}
+
+// judgeMean makes both tests of what the looks show.
+func (d *decision) judgeMean(cases []int, l looks) {
+	level, scoreLevel := d.levels()
+	strata := d.ranks(cases, l)
+	d.mean = meanOf(strata, stats.Stratified(strata))
+	d.mean.Called = d.mean.P <= level
+	d.scores.State, d.scores.P = MeanTested, d.scoresP(cases, l)
+	d.scores.Called = d.scores.P <= scoreLevel
+	d.scores.Fall = d.fall(cases, l)
 }
 
 // measureMean takes two rounds of fresh pairs of the cases. The first goes block
 // by block, and ends where it does not look like a difference. Only both rounds
 // together can call, in one test, so to end early takes no more than calls away.
-func (d *decision) measureMean(cases []int, level float64) bool {
+func (d *decision) measureMean(cases []int) bool {
 	if !d.affords(4 * len(cases)) {
 		return false
 	}
 	var seen []int
-	fresh := [2]map[int][]int{{}, {}}
-	look := func(side Side) func(int) []int { return func(i int) []int { return fresh[side][i] } }
+	fresh := [2]map[int][]Outcome{{}, {}}
+	l := looks{base: func(i int) []Outcome { return fresh[Base][i] }, head: func(i int) []Outcome { return fresh[Head][i] }}
 	blocks := d.blocks(cases)
 	for k, block := range blocks {
 		if !d.measurePairs(block, fresh) {
 			return false
 		}
 		seen = append(seen, block...)
-		if stats.Stratified(d.strata(seen, look(Base), look(Head))) > prospect(k, len(blocks)) {
-			d.mean.State, d.stale = MeanQuiet, d.drifted(seen, look(Base))
+		least := prospect(k, len(blocks))
+		if stats.Stratified(d.ranks(seen, l)) > least && d.scoresP(seen, l) > least {
+			d.begin(MeanQuiet)
+			d.stale = d.drifted(seen, l.base)
 			return true
 		}
 	}
 	if !d.measurePairs(cases, fresh) {
 		return false
 	}
-	strata := d.strata(cases, look(Base), look(Head))
-	d.mean, d.stale = meanOf(strata, stats.Stratified(strata)), d.drifted(cases, look(Base))
-	d.mean.Called = d.mean.P <= level
+	d.judgeMean(cases, l)
+	d.stale = d.drifted(cases, l.base)
 	return true
 }
 
@@ -145,8 +185,8 @@ func (d *decision) blocks(cases []int) [][]int {
 	return blocks
 }
 
-// measurePairs takes a pair of each case and adds its ranks.
-func (d *decision) measurePairs(cases []int, fresh [2]map[int][]int) bool {
+// measurePairs takes a pair of each case and adds what it showed.
+func (d *decision) measurePairs(cases []int, fresh [2]map[int][]Outcome) bool {
 	var requests []Request
 	for _, i := range cases {
 		requests = append(requests, d.ask(i, Head), d.ask(i, Base))
@@ -155,8 +195,8 @@ func (d *decision) measurePairs(cases []int, fresh [2]map[int][]int) bool {
 		return false
 	}
 	for _, r := range requests {
-		if rank := d.outcomes[r].Verdict.Rank(); rank >= 0 {
-			fresh[r.Side][r.Case] = append(fresh[r.Side][r.Case], rank)
+		if o := d.outcomes[r]; o.Verdict.Rank() >= 0 {
+			fresh[r.Side][r.Case] = append(fresh[r.Side][r.Case], o)
 		}
 	}
 	return true
@@ -164,72 +204,109 @@ func (d *decision) measurePairs(cases []int, fresh [2]map[int][]int) bool {
 
 // drifted reports whether base today is not what was stored of it: the fresh outcomes
 // differ from the stored ones, by the two-sided test at 0.05.
-func (d *decision) drifted(cases []int, fresh func(int) []int) bool {
-	lower := stats.Stratified(d.strata(cases, d.atBase, fresh))
-	higher := stats.Stratified(d.strata(cases, fresh, d.atBase))
+func (d *decision) drifted(cases []int, fresh func(int) []Outcome) bool {
+	lower := stats.Stratified(d.ranks(cases, looks{d.history, fresh}))
+	higher := stats.Stratified(d.ranks(cases, looks{fresh, d.history}))
 	return 2*min(lower, higher) <= 0.05
 }
 
-// atBase are the ranks of the history, the newest first.
-func (d *decision) atBase(i int) []int {
-	history := d.history(i)
-	ranks := make([]int, len(history))
-	for k, o := range history {
-		ranks[k] = o.Verdict.Rank()
-	}
-	return ranks
+// looks are the outcomes of each case that a test of the mean sees. Those of the history
+// begin with the newest.
+type looks struct{ base, head func(int) []Outcome }
+
+// ranks are what the sides show of each case, or of each cluster, by the verdicts.
+func (d *decision) ranks(cases []int, l looks) []stats.Stratum {
+	rank := func(o Outcome) float64 { return float64(o.Verdict.Rank()) }
+	return d.strata(cases, l, rank, fineness)
 }
 
-// atHead is the rank of the first outcome at head.
-func (d *decision) atHead(i int) []int { return []int{d.first[Head][i].Verdict.Rank()} }
+// scoresP is the p-value of the exact test that the scores fell: without a difference, which
+// of the measurements of a cluster are head's is chance. With one measurement a side the
+// signs of the differences flip (R. A. Fisher, The Design of Experiments, 1935; E. J. G.
+// Pitman 1937, see [stats.Stratified]). Scores are rounded to whole steps first, which
+// keeps the test exact: rounded ones are as alike as they were. It is 1 where no case has
+// a score that is not its verdict.
+func (d *decision) scoresP(cases []int, l looks) float64 {
+	if !slices.ContainsFunc(cases, func(i int) bool { return d.first[Head][i].Score != nil }) {
+		return 1
+	}
+	const work, finest, coarsest = 120_000, 600, 30
+	steps := float64(min(finest, max(coarsest, work/len(cases))))
+	return stats.Stratified(d.strata(cases, l, scoreOf, steps))
+}
 
-// strata are what the sides show of each case, or of each conversation: turns of
-// one conversation fail together, so its unit is the mean over its turns.
-func (d *decision) strata(cases []int, base, head func(int) []int) []stats.Stratum {
+// scoreOf is the score of an outcome that is a judgement.
+func scoreOf(o Outcome) float64 {
+	s, _ := score(o)
+	return s
+}
+
+// fall is by how much the scores fell, by the weights of the cases.
+func (d *decision) fall(cases []int, l looks) float64 {
+	var sum, weights float64
+	for _, i := range cases {
+		base, head := meanScore(l.base(i)), meanScore(l.head(i))
+		if w := d.cases[i].Weight; w > 0 && !math.IsNaN(base-head) {
+			sum, weights = sum+w*(base-head), weights+w
+		}
+	}
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+func meanScore(outcomes []Outcome) float64 {
+	scores := make([]float64, len(outcomes))
+	for k, o := range outcomes {
+		scores[k] = scoreOf(o)
+	}
+	return stats.Mean(scores)
+}
+
+// strata are what the sides show of each case, or of each cluster of several: cases that
+// fail together, such as the turns of one conversation, are one unit, the mean over them.
+// value is what an outcome shows, and steps is how many whole steps 1 has.
+func (d *decision) strata(cases []int, l looks, value func(Outcome) float64, steps float64) []stats.Stratum {
 	var order []string
-	turns := map[string][]int{}
-	var strata []stats.Stratum
+	together := map[string][]int{}
 	for _, i := range cases {
 		name := d.cases[i].Conversation
 		if name == "" {
-			strata = append(strata, stats.Stratum{Base: inSteps(base(i), 1), Head: inSteps(head(i), 1)})
-			continue
+			name = "\x00" + strconv.Itoa(i)
 		}
-		if _, known := turns[name]; !known {
+		if _, known := together[name]; !known {
 			order = append(order, name)
 		}
-		turns[name] = append(turns[name], i)
+		together[name] = append(together[name], i)
 	}
-	for _, name := range order {
-		strata = append(strata, stats.Stratum{Base: means(turns[name], base), Head: means(turns[name], head)})
+	strata := make([]stats.Stratum, len(order))
+	for k, name := range order {
+		some := together[name]
+		strata[k] = stats.Stratum{Base: means(some, l.base, value, steps), Head: means(some, l.head, value, steps)}
 	}
 	return strata
 }
 
 // means gives, for each measurement that all of the cases have, the mean of their
-// ranks in whole steps.
-func means(cases []int, ranks func(int) []int) []int {
-	var sums []int
+// values in whole steps.
+func means(cases []int, look func(int) []Outcome, value func(Outcome) float64, steps float64) []int {
+	var sums []float64
 	for k, i := range cases {
-		of := ranks(i)
+		outcomes := look(i)
 		if k == 0 {
-			sums = make([]int, len(of))
+			sums = make([]float64, len(outcomes))
 		}
-		sums = sums[:min(len(sums), len(of))]
+		sums = sums[:min(len(sums), len(outcomes))]
 		for j := range sums {
-			sums[j] += of[j]
+			sums[j] += value(outcomes[j])
 		}
 	}
-	return inSteps(sums, len(cases))
-}
-
-// inSteps turns sums over n cases into means in whole steps.
-func inSteps(sums []int, n int) []int {
-	steps := make([]int, len(sums))
+	out := make([]int, len(sums))
 	for j, sum := range sums {
-		steps[j] = int(math.Round(fineness * float64(sum) / float64(n)))
+		out[j] = int(math.Round(steps * sum / float64(len(cases))))
 	}
-	return steps
+	return out
 }
 
 // meanOf counts what got worse and better.

@@ -77,6 +77,7 @@ type Result struct {
 	// Findings has one entry a case, in the order of the cases.
 	Findings []Finding
 	Mean     Mean
+	Scores   ScoreMean
 	// Interval is that of the mean difference of the scores, head − base, from
 	// the first pair of each case; nil where there is nothing to tell the noise by.
 	Interval *stats.Interval
@@ -109,18 +110,18 @@ func (r Result) Called() bool {
 			return true
 		}
 	}
-	return r.Mean.Called
+	return r.Mean.Called || r.Scores.Called && r.Scores.Counts
 }
 
 func (d *decision) result() Result {
 	if d.mean.State == "" {
-		d.mean = Mean{State: MeanOpen, P: 1}
+		d.begin(MeanOpen)
 	}
 	for i := range d.findings {
 		d.findings[i].Fell = d.mean.Called
 	}
 	return Result{
-		Findings: d.findings, Mean: d.mean, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken,
+		Findings: d.findings, Mean: d.mean, Scores: d.scores, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken,
 		Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
 	}
 }

@@ -93,7 +93,7 @@ func (c *Comparison) options() confirm.Options {
 		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
 		// The run's budget bounds the calls themselves. A bound here would make what is
 		// asked depend on where the run was interrupted.
-		Budget: -1, Improvements: c.Improvements,
+		Budget: -1, Improvements: c.Improvements, Scores: c.HeadConfig.Gate.Scores == config.ScoresFail,
 	}
 }
 

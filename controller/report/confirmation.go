@@ -68,6 +68,18 @@ type Noise struct {
 	// history.
 	SavedCalls int       `json:"saved_calls,omitempty"`
 	Mean       noiseMean `json:"mean"`
+	// Scores is the test whether the scores fell, whatever the verdicts are.
+	Scores noiseScores `json:"scores"`
+}
+
+// A noiseScores is the test whether the scores of all cases together fell.
+type noiseScores struct {
+	// State is that of the mean.
+	State string `json:"state"`
+	// Called says that they did, by Fall on the mean.
+	Called bool    `json:"called"`
+	P      float64 `json:"p"`
+	Fall   float64 `json:"fall"`
 }
 
 // A noiseMean is the test whether the cases got worse on average.
@@ -127,9 +139,10 @@ func (all *NoiseFindings) Summary() *Noise {
 	if all == nil || len(all.Result.Findings) == 0 {
 		return nil
 	}
-	m := all.Mean
+	m, s := all.Mean, all.Scores
 	return &Noise{
 		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
-		Mean: noiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
+		Mean:   noiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
+		Scores: noiseScores{State: string(s.State), Called: s.Called, P: s.P, Fall: s.Fall},
 	}
 }

@@ -51,6 +51,8 @@ type GateSettings struct {
 	Selected bool
 	// FailFlaky fails the gate if the change affects a flaky case.
 	FailFlaky bool
+	// FailScores makes the gate fail where the scores fell for certain.
+	FailScores bool
 }
 
 // requires reports whether a key is among the required ones.
@@ -504,6 +506,9 @@ func passReason(r *Report, rule string, s GateSettings) string {
 	}
 	if n := r.Diff.Unclear - unsettled; n > 0 {
 		said += fmt.Sprintf(", %s %s no verdict at base to compare with", textfmt.Count(n, "case"), textfmt.Verb(n, "has", "have"))
+	}
+	if fell := r.ScoresFell(); fell != "" && !s.Partial {
+		said += ", " + fell
 	}
 	return said + " (fail_on: regression)"
 }

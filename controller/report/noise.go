@@ -57,10 +57,32 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 	}
 	switch m := r.Remeasured.Mean; {
 	case m.Called:
-		f.failed("the cases got worse on the whole: %d worse, %d better (p = %s)", m.Worse, m.Better, strconv.FormatFloat(m.P, 'g', 1, 64))
+		f.failed("the cases got worse on the whole: %d worse, %d better (p = %s)", m.Worse, m.Better, shortP(m.P))
+	case r.Remeasured.Scores.Called && s.FailScores:
+		f.failed("%s (p = %s; scores: fail)", r.ScoresFell(), shortP(r.Remeasured.Scores.P))
 	case m.State == string(confirm.MeanOpen) && open == 0 && r.Remeasured.Why != "":
 		f.unknown("whether the cases got worse on the whole was not measured: %s", strings.TrimPrefix(r.Remeasured.Why, NotRunPrefix))
 	}
+}
+
+func shortP(p float64) string { return strconv.FormatFloat(p, 'g', 1, 64) }
+
+// ScoresFell says that the scores fell for certain, and whether any verdict did as well;
+// empty where they did not, or where the cases are said to have got worse anyway.
+func (r *Report) ScoresFell() string {
+	if r.Remeasured == nil || !r.Remeasured.Scores.Called || r.Remeasured.Mean.Called {
+		return ""
+	}
+	said := fmt.Sprintf("scores fell by %s, certain", textfmt.Score(&r.Remeasured.Scores.Fall, 2))
+	if r.Remeasured.Scores.Fall < 0.01 {
+		said = fmt.Sprintf("scores fell by %s, certain", textfmt.Score(&r.Remeasured.Scores.Fall, 4))
+	}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict {
+			return said
+		}
+	}
+	return said + "; no verdict changed"
 }
 
 // verdictLine counts the regressions, the confirmed ones among them, and the cases that
@@ -68,7 +90,7 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 func (r *Report) verdictLine() string {
 	var parts []string
 	unconfirmed := r.Unconfirmed()
-	if r.Remeasured.Measurements+len(unconfirmed) == 0 {
+	if r.Remeasured.Measurements+len(unconfirmed) == 0 && r.ScoresFell() == "" {
 		return ""
 	}
 	if n, confirmed := r.Diff.Regressions, r.Diff.Confirmed; n > 0 {
@@ -81,7 +103,11 @@ func (r *Report) verdictLine() string {
 		}
 		parts = append(parts, textfmt.Count(n, "regression")+how)
 	}
-	return strings.Join(append(parts, unconfirmed...), ", ")
+	parts = append(parts, unconfirmed...)
+	if fell := r.ScoresFell(); fell != "" {
+		parts = append(parts, fell)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Unconfirmed counts the cases that were worse once and not confirmed by reruns: "3

@@ -115,6 +115,9 @@ func weaker(base, head GateSettings) []string {
 	if base.Removed == RemovedFail && head.Removed != RemovedFail {
 		out = append(out, "weakens the gate: removed fail → allow")
 	}
+	if base.FailScores && !head.FailScores {
+		out = append(out, "weakens the gate: scores fail → notice")
+	}
 	for _, glob := range base.Required {
 		if !slices.Contains(head.Required, glob) {
 			out = append(out, fmt.Sprintf("weakens the gate: %s is no longer required", glob))

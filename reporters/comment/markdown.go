@@ -128,7 +128,7 @@ func (c *comment) headline() string {
 		icon = "❌"
 	case r.NotRunReason != "" && r.Gate.Result == report.GateUndetermined:
 		icon = "⏸️"
-	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0:
+	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0 || r.ScoresFell() != "":
 		icon = "⚠️"
 	}
 	said := textfmt.Markdown(c.rows.Headline(r), 200)

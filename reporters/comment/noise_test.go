@@ -1,6 +1,9 @@
 package comment_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -99,5 +102,49 @@ func TestWhatRunningTakes(t *testing.T) {
 	want := "> Running it takes about 12 calls, price unknown; usually 3 more calls to tell regressions from noise, at most 312 (&#36;1.25)."
 	if !strings.Contains(strings.ReplaceAll(text, "\\", ""), want) {
 		t.Errorf("the comment lacks %q:\n%s", want, text)
+	}
+}
+
+// TestScoresFell: a fall of the scores that is certain is in every headline, although no
+// verdict changed and the gate passes. Where it is a failure, the gate says so.
+func TestScoresFell(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		s := reporttest.New()
+		for i := range 8 {
+			s.Add(fmt.Sprintf("math/1/%d", i), reporttest.Pass(.9), reporttest.Pass(.84), plan.Reason{Part: "prompt", Message: "the prompt changed"})
+		}
+		s.In.Gate.FailScores = fails
+		s.In.Noise = &report.NoiseFindings{Index: map[string]int{}, Result: confirm.Result{
+			Complete: true, Findings: make([]confirm.Finding, 8),
+			Mean:   confirm.Mean{State: confirm.MeanTested, P: 1},
+			Scores: confirm.ScoreMean{State: confirm.MeanTested, Called: true, P: 1. / 256, Fall: .06},
+		}}
+		r := report.Compare(s.In)
+		const said = "scores fell by 0.06, certain; no verdict changed"
+		_, verdict := comment.NewStatuses(r)
+		var page, term strings.Builder
+		if err := errors.Join(html.Write(&page, r, html.Options{}), terminal.Report(&term, r, terminal.Options{Width: 120})); err != nil {
+			t.Fatal(err)
+		}
+		body, _ := json.Marshal(r)
+		rows := reporters.Arrange(r)
+		for name, text := range map[string]string{
+			"headline": rows.Headline(r), "comment": comment.Markdown(r, comment.Options{}), "status": verdict.Description,
+			"page": page.String(), "terminal": term.String(), "line": r.Remeasured.Line, "gate": r.Gate.Reason, "JSON": string(body),
+		} {
+			if !strings.Contains(strings.ReplaceAll(text, "Scores fell", "scores fell"), said) {
+				t.Errorf("the %s lacks %q:\n%s", name, said, text)
+			}
+		}
+		if !strings.Contains(string(body), `"scores":{"state":"tested","called":true,"p":0.00390625,"fall":0.06}`) {
+			t.Errorf("the JSON is %s", body)
+		}
+		mark, result, reason := "### ⚠️ No regressions, scores fell", report.GatePass, "no case regressed, "+said+" (fail_on: regression)"
+		if fails {
+			mark, result, reason = "### ❌ Scores fell", report.GateFail, said+" (p = 0.004; scores: fail)"
+		}
+		if text := comment.Markdown(r, comment.Options{}); !strings.Contains(text, mark) || r.Gate.Result != result || r.Gate.Reason != reason {
+			t.Errorf("gate %+v in\n%s", r.Gate, text)
+		}
 	}
 }

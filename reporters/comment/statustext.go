@@ -39,7 +39,7 @@ func verdictFor(r *report.Report) Status {
 	verdict := Status{Context: ContextVerdict}
 	invalid := report.InvalidFiles(r.Problems)
 	reason := textfmt.Line(r.Gate.Reason)
-	parts := []string{changeWords(r), textfmt.Line(r.TargetChanges.Line()), rerunWords(r), scoreWords(r)}
+	parts := []string{changeWords(r), r.ScoresFell(), textfmt.Line(r.TargetChanges.Line()), rerunWords(r), scoreWords(r)}
 	if r.Gate.Result == report.GatePass { // else the reason says it
 		parts = append(parts, textfmt.Line(r.Gate.Unasked))
 	}

@@ -157,3 +157,53 @@ func TestUnclearIsSeldom(t *testing.T) {
 		t.Errorf("only %d cases are unclear in 300 pull requests that halve five", unclear)
 	}
 }
+
+// TestScores: 50 rubric cases whose judge has a standard deviation of 0.04. A fall of 0.05
+// is found in at least 95 of 100 pull requests, whether base is fresh or stored, and where a
+// fall fails, no more than 5 of 100 that change nothing do.
+func TestScores(t *testing.T) {
+	for _, history := range []int{1, 6} {
+		for _, fall := range []float64{0, .05} {
+			found, alarms, pulls := 0, 0, 400
+			for n := range pulls {
+				r := rand.New(rand.NewPCG(uint64(n), uint64(history)))
+				measure := func(side confirm.Side) confirm.Outcome {
+					score := .88 + .04*r.NormFloat64()
+					if side == confirm.Head {
+						score -= fall
+					}
+					if score < .75 {
+						return confirm.Outcome{Verdict: verdict.Fail, Score: &score}
+					}
+					return confirm.Outcome{Verdict: verdict.Pass, Score: &score}
+				}
+				cases := make([]confirm.Case, 50)
+				for i := range cases {
+					cases[i] = confirm.Case{Head: measure(confirm.Head), Weight: 1, Fresh: history == 1}
+					for range history {
+						cases[i].Base = append(cases[i].Base, measure(confirm.Base))
+					}
+				}
+				p := confirm.New(cases, confirm.Options{Budget: -1, Scores: true})
+				for batch := range p.Batches() {
+					for _, request := range batch {
+						p.Record(request, measure(request.Side))
+					}
+				}
+				res := p.Result()
+				if res.Scores.Called {
+					found++
+				}
+				if res.Called() {
+					alarms++
+				}
+			}
+			if fall == 0 && alarms > pulls/20 {
+				t.Errorf("with %d at base, %d of %d that change nothing are called", history, alarms, pulls)
+			}
+			if fall > 0 && found < pulls*95/100 {
+				t.Errorf("with %d at base, a fall is found in %d of %d", history, found, pulls)
+			}
+		}
+	}
+}
