@@ -9,9 +9,8 @@ import (
 // statusActive is the status of the cases that run.
 const statusActive = "active"
 
-// WithStatus keeps the cases with one of the statuses and makes them active. A
-// dialect that knows no status has cases that run and others that are disabled,
-// which no status wakes.
+// WithStatus keeps the cases with one of the statuses and activates them. A dialect
+// without statuses has running cases and disabled ones, which no status activates.
 func WithStatus(cases []*schema.Case, statuses []string) []*schema.Case {
 	var kept []*schema.Case
 	for _, c := range cases {

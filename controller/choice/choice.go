@@ -1,7 +1,7 @@
-// Package choice keeps of all cases those that somebody asked for.
+// Package choice selects the requested cases among all.
 //
-// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which
-// returns the names that no case has.
+// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which returns
+// names that match no case.
 package choice
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A Filter says which cases a request is about. An empty list admits all.
+// A Filter selects cases. An empty list admits all.
 type Filter struct {
-	// Keys are globs of keys, or of paths from Folder: a file or a folder means
-	// its cases.
+	// Keys are globs of keys, or of paths from Folder: a file or a folder selects its
+	// cases.
 	Keys []string
 	// Folder is relative to the repository root; empty for the root itself.
 	Folder       string
@@ -30,15 +30,15 @@ type Filter struct {
 	Difficulties []string
 	Domains      []string
 	Levels       []string
-	// Statuses also wake the cases that they name, see [WithStatus].
+	// Statuses also activate the cases that they name, see [WithStatus].
 	Statuses []string
 }
 
-// labels are what a Filter looks at besides keys, in the order of its fields.
+// labels are the filtered labels besides keys, in the order of Filter's fields.
 var labels = [...]struct {
 	name string
 	of   func(*schema.CaseInfo) []string
-	// absent are the dialects that do not have the label.
+	// absent are the dialects without the label.
 	absent []string
 }{
 	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }, []string{schema.DialectDomain, schema.DialectPromptval}},
@@ -52,22 +52,22 @@ var labels = [...]struct {
 	}},
 }
 
-// A Choice is a Filter at work. It remembers what the cases have that it was
-// asked about, to find names that none has. It is for one goroutine.
+// A Choice is a Filter in use. It remembers the properties of the cases that it has
+// seen, to find names that match none. It is not safe for concurrent use.
 type Choice struct {
 	keys   []string
 	folder string
 	// met are the keys that a case has.
 	met    map[string]bool
 	wanted [len(labels)][]string
-	// had are the names that the cases have, hadKeys their keys.
+	// had are the cases' names, hadKeys their keys.
 	had     [len(labels)]map[string]bool
 	hadKeys map[string]bool
-	// lacking are the cases of dialects that do not have a label, by dialect.
+	// lacking counts the cases of dialects without a label, by dialect.
 	lacking [len(labels)]map[string]map[string]bool
 }
 
-// Choose puts the filter to work.
+// Choose returns a Choice for the filter.
 func (f Filter) Choose() *Choice {
 	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels, f.Statuses}, hadKeys: map[string]bool{}}
 	for i := range c.had {
@@ -76,7 +76,7 @@ func (f Filter) Choose() *Choice {
 	return c
 }
 
-// Func returns the filter as a function, nil when everything is admitted.
+// Func returns the filter as a function, nil if everything is admitted.
 func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	if len(c.keys)+len(slices.Concat(c.wanted[:]...)) == 0 {
 		return nil
@@ -106,10 +106,9 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 	}
 }
 
-// Unmatched has a line for every name and glob that no case has of those that
-// the function was asked about, with what may be meant. Those of globs that isPath
-// reports to be files or folders are in empty where another glob means a case, all
-// others in wrong.
+// Unmatched returns a line, with a suggestion, per name or glob that matched no case.
+// Lines of globs that isPath reports to be files or folders are in empty if another
+// glob matches a case, all others in wrong.
 func (c *Choice) Unmatched(isPath func(glob string) bool) (wrong, empty []string) {
 	keys := slices.Sorted(maps.Keys(c.hadKeys))
 	for _, glob := range c.keys {
@@ -131,7 +130,7 @@ func (c *Choice) Unmatched(isPath func(glob string) bool) (wrong, empty []string
 	return append(wrong, c.unlabeled()...), empty
 }
 
-// unlabeled has a line for every name of a label that no case has.
+// unlabeled returns a line per name of a label that no case has.
 func (c *Choice) unlabeled() []string {
 	var out []string
 	for i, label := range labels {
@@ -145,8 +144,8 @@ func (c *Choice) unlabeled() []string {
 	return out
 }
 
-// Lacking has a line for every label that was asked for and that formats of the cases
-// do not have: their cases are left out, whatever they are like.
+// Lacking returns a line per requested label that formats of the cases do not have:
+// their cases are left out.
 func (c *Choice) Lacking() []string {
 	var out []string
 	for i, label := range labels {
@@ -165,8 +164,8 @@ func plural(n int) string {
 	return "cases"
 }
 
-// near ends a line about a label with the name that is meant, or with what there is.
-// Tags of which no case has one are suggested where the format knows them.
+// near completes a line about a label with a similar name, or with the known ones.
+// Unused tags are suggested if the format knows them.
 func near(label, name string, known []string) string {
 	if meant := suggest.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
 		return "; " + cmp.Or(suggest.DidYouMean(name, known), meant)
@@ -174,8 +173,8 @@ func near(label, name string, known []string) string {
 	return nearName(name, known)
 }
 
-// Named returns whether one of the globs means a case: those of Filter.Keys, from a
-// folder. It may be called by several goroutines.
+// Named returns a function that reports whether one of the globs matches a case: those
+// of Filter.Keys, from a folder. It is safe for concurrent use.
 func Named(globs []string, folder string) func(*schema.CaseInfo) bool {
 	return func(tc *schema.CaseInfo) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool { return names(glob, folder, tc) })
@@ -192,9 +191,9 @@ func matchesKey(glob, key string) bool {
 	return wildcard.Match(glob, key) || wildcard.Match(glob+"/**", key) || !strings.Contains(glob, "#") && wildcard.Match(glob+"#*", key)
 }
 
-// MatchesFile reports whether a glob of paths means the cases of a file: it is the
-// file, a folder above, the checks next to it, or the domain.json or level.json
-// that it is below. Both are relative to the repository root.
+// MatchesFile reports whether a glob of paths selects the cases of a file: it is the
+// file, a folder above, the checks next to it, or the domain.json or level.json that
+// applies to it. Both are relative to the repository root.
 func MatchesFile(glob, file string) bool {
 	glob = path.Clean(glob)
 	base := strings.TrimSuffix(path.Base(glob), path.Ext(glob))
@@ -210,15 +209,15 @@ func MatchesFile(glob, file string) bool {
 	return wildcard.Match(glob, file) || wildcard.Match(glob+"/**", file)
 }
 
-// isFile reports whether a glob is written like the path of a definition.
+// isFile reports whether a glob looks like the path of a definition.
 func isFile(glob string) bool {
 	return slices.Contains([]string{".json", ".yaml", ".yml", ".jsonl", ".cue"}, path.Ext(glob))
 }
 
-// nearName ends a line with the name that is meant, or with what there is.
+// nearName completes a line with a similar name, or with the known ones.
 func nearName(name string, known []string) string {
 	known = slices.DeleteFunc(known, func(s string) bool { return s == "" })
-	_, err := strconv.Atoi(name) // of levels none is near to another
+	_, err := strconv.Atoi(name) // levels have no similar names
 	if near := suggest.DidYouMean(name, known); near != "" && err != nil {
 		return "; " + near
 	}
@@ -232,11 +231,11 @@ func nearName(name string, known []string) string {
 	return "; there are " + strings.Join(known, ", ")
 }
 
-// nearKey looks for a key, a file, a folder, or the last part of one, that is
-// near to the part of a glob before its wildcards.
+// nearKey finds a key, a file, a folder, or the last part of one, similar to the part
+// of a glob before its wildcards.
 func nearKey(glob string, keys []string) string {
 	literal := strings.TrimRight(glob, "*/")
-	meant := map[string]string{} // what may be written, by what is near to it
+	meant := map[string]string{} // suggestion by similar name
 	var folders []string
 	for _, key := range keys {
 		first, _, _ := strings.Cut(key, "/")
@@ -270,7 +269,7 @@ func sharesOne(wanted, has []string) bool {
 	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(has, w) })
 }
 
-// group is the i-th group of a case of the domain dialect.
+// group returns the i-th group of a case of the domain dialect.
 func group(c *schema.CaseInfo, i int) []string {
 	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
 		return nil

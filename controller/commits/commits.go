@@ -18,23 +18,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// Sides are two sides that are both committed.
+// Sides are two committed sides.
 type Sides struct {
 	Repo *gitrepo.Repository
-	// Head is a commit, Base a commit or ref whose merge base with head is
-	// compared with; empty compares with nothing.
+	// Head is a commit, Base a commit or ref whose merge base with head is compared;
+	// empty compares with nothing.
 	Head, Base string
-	// Accepted says that head is what a base branch has: then its own
-	// configuration decides for it.
+	// Accepted means that head is on a base branch: then its own configuration decides
+	// for it.
 	Accepted bool
-	// Complete is that of the [controller.Request].
+	// Complete is the field of the [controller.Request].
 	Complete bool
-	// Unasked is that of the [controller.Request].
+	// Unasked is the field of the [controller.Request].
 	Unasked string
-	// Loaded keeps every case that is loaded, also those that are not judged.
+	// Loaded keeps every loaded case, even if it is not judged.
 	Loaded bool
-	// Trust is what head is judged under; base is then always LevelBase of the
-	// same repository. Zero means that both are the operator's.
+	// Trust is the trust in head; base always has LevelBase of the same repository.
+	// Zero means that both are the operator's.
 	Trust      ledger.Trust
 	Ledger     *ledger.Ledger
 	ConfigFile string
@@ -42,27 +42,26 @@ type Sides struct {
 	// Rules is the commit whose configuration decides for both sides. Defaults to the
 	// merge base.
 	Rules string
-	// HeadConfig lets head's configuration decide where that of Rules has none.
+	// HeadConfig lets head's configuration decide if Rules has none.
 	HeadConfig bool
-	// HeadTargets judges head with what it changes of the data under test of the
-	// targets, such as another model.
+	// HeadTargets judges head with its changes of the targets' data under test, such as
+	// another model.
 	HeadTargets bool
-	// Accept judges head without what it changes of the targets and may not, which
-	// somebody accepted.
+	// Accept judges head without its forbidden target changes, which somebody accepted.
 	Accept bool
-	// IgnoreBefore and Before are those of the [controller.Request].
+	// IgnoreBefore and Before are the fields of the [controller.Request].
 	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
 	Before       time.Time
-	// MaxNew is that of the [controller.Request].
+	// MaxNew is the field of the [controller.Request].
 	MaxNew int64
-	// FirstSeen is when head was seen first: a case whose agent's version nobody knows
-	// is asked once for each head. The zero time asks again.
+	// FirstSeen is the time when head was first seen: a case with an agent of unknown
+	// version is asked once per head. The zero time asks again.
 	FirstSeen time.Time
 }
 
-// Prepare plans one commit against another. The configuration of Rules
-// decides for both sides, unless head's is accepted. The error wraps an
-// excess.Error where head is larger than what is looked at.
+// Prepare plans one commit against another. The configuration of Rules decides for both
+// sides, unless head's is accepted. The error wraps a pack.ExcessError if head exceeds
+// the bounds.
 func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 	head, err := c.checkout(c.Head)
 	if err != nil {
@@ -121,7 +120,7 @@ func (c Sides) prepare(ctx context.Context, req controller.Request) (*controller
 	return controller.Prepare(ctx, req)
 }
 
-// rules is the configuration that decides for both sides.
+// rules returns the configuration that decides for both sides.
 func (c Sides) rules(decides, head controller.Checkout) (*config.Config, error) {
 	if c.Rules != "" {
 		var err error
@@ -140,7 +139,7 @@ func hasFile(fsys fs.FS, file string) bool {
 	return err == nil
 }
 
-// base is the checkout that head is compared with.
+// base returns the checkout that head is compared with.
 func (c Sides) base(ctx context.Context) (controller.Checkout, error) {
 	tip, err := c.Repo.Resolve(ctx, c.Base)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A CollectResult is what a garbage collection did to a ledger.
+// A CollectResult is the result of a garbage collection.
 type CollectResult struct {
 	Removed ledger.Removed `json:"removed"`
 	// BytesBefore and Bytes are sizes of the file.
@@ -16,7 +16,7 @@ type CollectResult struct {
 	DryRun      bool  `json:"dry_run"`
 }
 
-// Collect removes what is old and not needed from a ledger.
+// Collect removes old entries that are not needed.
 func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (CollectResult, error) {
 	out := CollectResult{DryRun: c.DryRun}
 	before, err := store.Counts(ctx)
@@ -31,7 +31,7 @@ func Collect(ctx context.Context, store *ledger.Ledger, c ledger.Collection) (Co
 	return out, err
 }
 
-// Text tells what was removed.
+// Text describes the removed entries.
 func (c CollectResult) Text() string {
 	verb, r := "removed", c.Removed
 	if c.DryRun {

@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// Histories reads how cases were judged in the newest runs of a ledger, at most
-// limit. A run that keep refuses does not count; nil keeps all. The errors are those
-// of the ledger, and of a report that cannot be read.
+// Histories reads the verdicts of cases in the newest runs of a ledger, at most limit.
+// A run rejected by keep does not count; nil keeps all. The error is the ledger's, or
+// about an unreadable report.
 func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool) (casehistory.History, error) {
 	runs, err := store.Runs(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := casehistory.History{}
-	for _, r := range slices.Backward(runs) { // the newest is first
+	for _, r := range slices.Backward(runs) { // the newest comes first
 		if keep != nil && !keep(r) {
 			continue
 		}

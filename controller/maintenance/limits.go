@@ -8,8 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// Limits are what somebody asks to be removed from a ledger, as it is written
-// on a command line.
+// Limits are the requested limits of a ledger, as written on a command line.
 type Limits struct {
 	// MaxAge and MaxBytes are 0 and empty for no limit.
 	MaxAge   time.Duration
@@ -19,8 +18,7 @@ type Limits struct {
 	DryRun bool
 }
 
-// Collection reads the limits at a time. Errors name the flag and what to
-// write.
+// Collection parses the limits at a time. Errors name the flag and the repair.
 func (f Limits) Collection(now time.Time) (ledger.Collection, error) {
 	c := ledger.Collection{DryRun: f.DryRun}
 	if f.MaxAge <= 0 && f.MaxBytes == "" {

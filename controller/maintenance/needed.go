@@ -1,7 +1,7 @@
-// Package maintenance keeps a ledger small and says what it was good for.
+// Package maintenance keeps a ledger small and sums up its use.
 //
-// Most callers want [Roots.LiveDigests], which says what may not be removed from a
-// ledger, and [Total], which sums up what its runs spent and saved.
+// Most callers want [Roots.LiveDigests], which returns the entries that must be kept,
+// and [Total], which sums up the spending and savings of its runs.
 package maintenance
 
 import (
@@ -23,16 +23,16 @@ import (
 
 // Roots are the states whose verdicts are kept.
 type Roots struct {
-	// Head is the working tree. States without a usable configuration are read
-	// with its one.
+	// Head is the working tree. States without a usable configuration are read with its
+	// configuration.
 	Head controller.Checkout
 	Repo *gitrepo.Repository
-	// Fetched is what was fetched for pull requests; nil where nothing was.
+	// Fetched is the repository fetched for pull requests, or nil.
 	Fetched *gitrepo.Repository
 	Ledger  *ledger.Ledger
-	// Bases are refs that are kept in addition to HEAD and the default branch.
+	// Bases are kept refs in addition to HEAD and the default branch.
 	Bases []string
-	// Closed are the pull requests that are over.
+	// Closed are the closed pull requests.
 	Closed []ledger.Trust
 	// ConfigFile is the path of gavel.yaml.
 	ConfigFile string
@@ -40,22 +40,21 @@ type Roots struct {
 	LookupEnv func(string) (string, bool)
 }
 
-// A MissingError says that something is not at hand without which it is not
-// known what is needed.
+// A MissingError reports something missing that is necessary to determine the needed
+// entries.
 type MissingError struct {
 	message string
 	err     error
 }
 
-// Error says what is missing, and what to do.
+// Error names the missing thing and the repair.
 func (e *MissingError) Error() string { return e.message }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.err }
 
-// LiveDigests returns the digests that garbage collection must keep: those of the working
-// tree, what changes are compared with, and both sides of every pull request
-// that may be open.
+// LiveDigests returns the digests that garbage collection must keep: the working
+// tree's, the bases', and both sides' of every pull request that may be open.
 func (r Roots) LiveDigests(ctx context.Context) ([]plan.Digests, error) {
 	bases, err := r.bases(ctx)
 	if err != nil {
@@ -91,8 +90,8 @@ func (r Roots) LiveDigests(ctx context.Context) ([]plan.Digests, error) {
 	return all, nil
 }
 
-// pull are the digests of both sides of a pull request, and of what was measured
-// again to compare them.
+// pull returns the digests of both sides of a pull request, and of the reruns that
+// compare them.
 func (r Roots) pull(ctx context.Context, sides comparison) ([]plan.Digests, error) {
 	base, err := r.cases(ctx, sides.base)
 	if err != nil {
@@ -109,10 +108,10 @@ func (r Roots) pull(ctx context.Context, sides comparison) ([]plan.Digests, erro
 // A comparison is the two sides of a pull request.
 type comparison struct{ base, head controller.Checkout }
 
-// cases are what a state consists of.
+// cases are the cases of a state.
 type cases struct {
 	needed []plan.Digests
-	// digests are those of the cases themselves, by ID.
+	// digests are the cases' own digests, by ID.
 	digests map[string]plan.Digests
 }
 
@@ -148,7 +147,7 @@ func (r Roots) checkout(repo *gitrepo.Repository, commit string) (controller.Che
 	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
 
-// bases are the commits that changes are compared with.
+// bases returns the commits that changes are compared with.
 func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 	usual := []string{"HEAD", "refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"}
 	var states []controller.Checkout
@@ -156,7 +155,7 @@ func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 	for i, ref := range slices.Concat(usual, r.Bases) {
 		commit, err := r.Repo.Resolve(ctx, ref)
 		switch {
-		case err != nil && i < len(usual): // nobody said that it is there
+		case err != nil && i < len(usual): // a default that need not exist
 		case err != nil:
 			return nil, &MissingError{err.Error(), err}
 		case !known[commit]:
@@ -171,7 +170,7 @@ func (r Roots) bases(ctx context.Context) ([]controller.Checkout, error) {
 	return states, nil
 }
 
-// pulls are both sides of the last run of each pull request that may be open.
+// pulls returns both sides of the last run of each pull request that may be open.
 func (r Roots) pulls(ctx context.Context) ([]comparison, error) {
 	runs, err := r.Ledger.Runs(ctx, math.MaxInt32)
 	if err != nil {
@@ -199,7 +198,7 @@ func (r Roots) pulls(ctx context.Context) ([]comparison, error) {
 	return states, nil
 }
 
-// sides are base and head of a run, read with base's configuration.
+// sides returns base and head of a run, read with base's configuration.
 func (r Roots) sides(of ledger.Run) (comparison, error) {
 	var failed error
 	for _, repo := range []*gitrepo.Repository{r.Repo, r.Fetched} {

@@ -11,13 +11,13 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// units of sizes, the longest suffix first.
+// The units of sizes, the longest suffix first.
 var units = []struct {
 	suffix string
 	bytes  float64
 }{{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
 
-// ParseBytes reads a size such as 500MB.
+// ParseBytes parses a size such as 500MB.
 func ParseBytes(text string) (int64, error) {
 	number, factor := strings.ToUpper(strings.TrimSpace(text)), 1.
 	for _, u := range units {
@@ -33,7 +33,7 @@ func ParseBytes(text string) (int64, error) {
 	return int64(n * factor), nil
 }
 
-// ParsePull reads the name of a pull request such as octo/demo#7.
+// ParsePull parses the name of a pull request such as octo/demo#7.
 func ParsePull(text string) (ledger.Trust, error) {
 	name, number, _ := strings.Cut(text, "#")
 	repo, err := forge.ParseRepo(name)
@@ -55,7 +55,7 @@ func size(n int64) string {
 
 func count(n int64, what string) string { return textfmt.Count(int(n), what) }
 
-// Verified tells what a verification found.
+// Verified describes the findings of a verification.
 func Verified(v ledger.Verification) string {
 	var b strings.Builder
 	for _, f := range v.Faults {
@@ -72,7 +72,7 @@ func Verified(v ledger.Verification) string {
 	return b.String()
 }
 
-// Text tells the totals.
+// Text formats the totals.
 func (t Totals) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, %s and %s in %s\n", count(t.Runs, "run"), count(t.Verdicts, "verdict"),
@@ -87,7 +87,7 @@ func (t Totals) Text() string {
 	return b.String()
 }
 
-// String tells an amount.
+// String formats an amount.
 func (x Amount) String() string {
 	if x.USD == nil {
 		return textfmt.Count(x.Calls, "call") + ", price unknown"

@@ -10,8 +10,8 @@ import (
 // Totals sum up a ledger.
 type Totals struct {
 	ledger.Counts
-	// Judged and Reused count the cases of all stored runs; ReuseRate is the
-	// share of the latter, nil where there are none.
+	// Judged and Reused count the cases of all stored runs; ReuseRate is the share of
+	// reused ones, nil without cases.
 	Judged    int       `json:"judged"`
 	Reused    int       `json:"reused"`
 	ReuseRate *float64  `json:"reuse_rate"`
@@ -20,14 +20,13 @@ type Totals struct {
 	Accounts  []Account `json:"accounts"`
 }
 
-// An Amount is what calls took, or would have taken. USD is nil where the price
-// of some is unknown.
+// An Amount is the cost of calls, actual or saved. USD is nil if a price is unknown.
 type Amount struct {
 	Calls int      `json:"calls"`
 	USD   *float64 `json:"cost_usd"`
 }
 
-// An Account is what several runs spent together.
+// An Account is the common spending of several runs.
 type Account struct {
 	Name   string  `json:"account"`
 	Calls  int64   `json:"calls"`

@@ -9,10 +9,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Attempt returns the digests under which the samples of an attempt are stored.
-// The first, number 0, is the case itself. An editor may write
-// something else each time, so that its prompt counts. D is the case's: of all
-// attempts there is one decision.
+// Attempt returns the digests of an attempt's samples. The first attempt, number 0, is
+// the case itself. Editors write different prompts, so the prompt is included. D is the
+// case's: all attempts share one decision.
 func (d Digests) Attempt(number int, system string) Digests {
 	if number == 0 {
 		return d
@@ -20,27 +19,25 @@ func (d Digests) Attempt(number int, system string) Digests {
 	return d.derive("attempt", strconv.Itoa(number), system)
 }
 
-// Edit returns the digests under which an editor is asked for the prompt of an
-// attempt.
+// Edit returns the digests of asking an editor for an attempt's prompt.
 func (d Digests) Edit(number int) Digests { return d.derive("edit", strconv.Itoa(number)) }
 
-// Alternative returns the digests under which the samples of the alternative are stored. Its
-// prompt is a part of E already. The word "rival" is in the digests of stored results,
-// so that it stays.
+// Alternative returns the digests of the alternative's samples. Its prompt is already a
+// part of E. The word "rival" must not change, since stored results have it in their
+// digests.
 func (d Digests) Alternative() Digests { return d.derive("rival") }
 
-// Comparison returns the digests under which outputs are compared with those of
-// the alternative.
+// Comparison returns the digests of comparing outputs with the alternative's.
 func (d Digests) Comparison() Digests { return d.derive("comparison") }
 
-// remeasured is in the digests of further measurements. Its number counts up when they are
-// taken otherwise, as when programs of head see other files in them.
+// remeasured is in the digests of further measurements. Its number is incremented when
+// they are taken differently, for example when head's programs see other files.
 const remeasured = "remeasured 2"
 
-// Remeasured returns the digests under which a further measurement of the case is
-// stored, the ordinal-th of the comparison with the case that has the decision
-// digest other on the other side. With transcript only judging is measured again,
-// on the transcript that E has; else the case is executed again.
+// Remeasured returns the digests of a further measurement of the case, the ordinal-th
+// of the comparison with the case that has the decision digest other on the other side.
+// With transcript only judging is repeated, on the transcript of E; else the case is
+// executed again.
 func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests {
 	out := d.derive(remeasured, other, strconv.Itoa(ordinal))
 	out.D = derived(d.D, remeasured, other, strconv.Itoa(ordinal))
@@ -50,9 +47,8 @@ func (d Digests) Remeasured(other string, ordinal int, transcript Kept) Digests 
 	return out
 }
 
-// Stored returns the digests of everything that is stored of a case under d. took is
-// how many attempts the decision took, 0 where there is none, and attempts tell which
-// prompts they had.
+// Stored returns the digests of all stored entries of a case under d. took is the
+// number of attempts of the decision, 0 without one, and attempts have their prompts.
 func (d Digests) Stored(c *schema.Case, took int, attempts []verdict.Attempt) []Digests {
 	all := []Digests{d}
 	if c.Alternative != nil {
@@ -77,7 +73,7 @@ func (d Digests) Stored(c *schema.Case, took int, attempts []verdict.Attempt) []
 	return all
 }
 
-// Kept says what a further measurement keeps of the case.
+// Kept is the part of the case that a further measurement keeps.
 type Kept bool
 
 // The values of Kept: a further measurement keeps nothing, or the transcript.
@@ -100,8 +96,8 @@ func derived(digest string, names ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// alternative adds the prompt that the case's own is compared with: another one has
-// to be run, and another question needs no more than the judge.
+// alternative adds the prompt that the case's own is compared with: another prompt must
+// run, while another question only needs the judge.
 func (d *digester) alternative() {
 	r := d.c.Alternative
 	if r == nil {
@@ -113,7 +109,7 @@ func (d *digester) alternative() {
 	}
 }
 
-// spec adds what is measured, and by which version of the code.
+// spec adds the measurement and the version of its code.
 func (d *digester) spec(name string, s schema.Spec, files ...string) {
 	d.value(Judgement, name, struct {
 		Kind    string
@@ -122,8 +118,8 @@ func (d *digester) spec(name string, s schema.Spec, files ...string) {
 	}{s.Kind(), s.Version(), s}, files...)
 }
 
-// retry adds how a case that failed is run again. Then whatever judges and
-// decides steers what is executed next, and belongs to E.
+// retry adds the retry of a failed case. Then judging and deciding affect the next
+// execution, and belong to E.
 func (d *digester) retry() {
 	p := d.c.Policy
 	if !p.Steered() {
@@ -141,7 +137,7 @@ func (d *digester) retry() {
 	}
 }
 
-// measuredBy names the roles of the models that judge.
+// measuredBy returns the roles of the judging models.
 func (d *digester) measuredBy() map[schema.Role]bool {
 	roles := map[schema.Role]bool{}
 	add := func(s schema.Spec) {

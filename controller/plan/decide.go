@@ -15,11 +15,12 @@ type Side struct {
 	Commit string
 	// Cases by ID.
 	Cases map[string]*Entry
-	// Invalid are the files of definitions that did not load.
+	// Invalid are the definition files that did not load.
 	Invalid map[string]bool
-	// Strays are files among the definitions that are none, and that none refers to.
+	// Strays are files among the definitions that are neither definitions nor
+	// referenced.
 	Strays map[string]bool
-	// Ignored reports whether .gavelignore names a file; nil where there is none.
+	// Ignored reports whether .gavelignore names a file; nil without one.
 	Ignored func(file string) bool
 	// DefaultTarget serves the cases that name none.
 	DefaultTarget string
@@ -29,13 +30,13 @@ type Side struct {
 type Entry struct {
 	*schema.CaseInfo
 	Digests Digests
-	// Samples is how many samples of the case are taken, ≥ 1.
+	// Samples is the number of samples of the case, ≥ 1.
 	Samples int
-	// Steered says that what is judged of the case decides what it sends next.
+	// Steered means that the judgement of the case affects its next request.
 	Steered bool
-	// Case is nil where it has not been loaded.
+	// Case is nil if it has not been loaded.
 	Case *schema.Case
-	// Noted is what the caller remembers of a case that has not been loaded.
+	// Noted is the caller's note about a case that has not been loaded.
 	Noted string
 }
 
@@ -44,7 +45,7 @@ func NewEntry(c *schema.Case, env *Environment) *Entry {
 	return &Entry{CaseInfo: &c.CaseInfo, Digests: Digest(c, env), Samples: c.Samples(), Steered: c.Policy.Steered(), Case: c}
 }
 
-// NewSide returns a side with the entries, none of them invalid.
+// NewSide returns a side with valid entries.
 func NewSide(commit, defaultTarget string, entries []*Entry) Side {
 	s := Side{Commit: commit, Cases: make(map[string]*Entry, len(entries)), Invalid: map[string]bool{}, DefaultTarget: defaultTarget}
 	for _, e := range entries {
@@ -53,22 +54,19 @@ func NewSide(commit, defaultTarget string, entries []*Entry) Side {
 	return s
 }
 
-// Options steer what counts as affected.
+// Options decide which cases count as affected.
 type Options struct {
-	// Changed reports whether a file differs between base and head; nil when
-	// that is not known.
+	// Changed reports whether a file differs between base and head; nil if unknown.
 	Changed func(file string) bool
-	// Always makes a case count as affected whatever its base: --all, and the
-	// cases that the gate requires. It gives the reason, or none.
+	// Always makes a case count as affected whatever its base: --all, and the cases
+	// that the gate requires. It returns the reason, or none.
 	Always func(key string) (Reason, bool)
-	// Complete also judges the cases that nothing affects, as far as nothing is
-	// stored of them.
+	// Complete also judges unaffected cases without a stored result.
 	Complete bool
 }
 
-// Compare sets head against base and says for every case what it would take
-// to judge it, as long as nothing is stored. base is nil when there is none.
-// [Settle] then takes what the ledger knows into account.
+// Compare compares head with base and determines the action of every case, ignoring
+// stored results. base may be nil. [Settle] then applies the ledger's results.
 func Compare(base *Side, head Side, opts Options) *Plan {
 	p := &Plan{Head: head.Commit, Rows: make([]Row, 0, len(head.Cases))}
 	if base != nil {
@@ -127,7 +125,7 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 	return row
 }
 
-// edited names the fields of two cases that differ and that no digest has.
+// edited names the fields that differ between two cases and are in no digest.
 func edited(base, head *schema.CaseInfo) []string {
 	was, is := base.Labels, head.Labels
 	var names []string
@@ -152,17 +150,17 @@ func edited(base, head *schema.CaseInfo) []string {
 // .gavelignore.
 const Ignored = "ignored"
 
-// NoDefinition is the message of a reason for a case whose file is there and is not a
-// definition any more.
+// NoDefinition is the message of a reason for a case whose file exists and is no longer
+// a definition.
 const NoDefinition = "the file is not a definition any more; remove it, if its cases are to go"
 
-// GateAsks is the part of the reason for a case that is judged for the gate alone.
+// GateAsks is the part of the reason for a case that is judged only for the gate.
 const GateAsks = "gate"
 
 const ignoreFile = ".gavelignore"
 
-// missing returns a row for every case that only base has: removed, or skipped
-// where its definition is there but no longer loads.
+// missing returns a row for every case that only base has: removed, or skipped if its
+// definition exists but no longer loads.
 func missing(base, head Side) []Row {
 	var rows []Row
 	for id, c := range base.Cases {
@@ -185,9 +183,9 @@ func missing(base, head Side) []Row {
 	return rows
 }
 
-// invalidAt returns why a case of base does not load at head although its files are there.
-// One whose file is not a definition any more counts: a typing error may be why, and a
-// file that is removed says so.
+// invalidAt returns the reason why a case of base does not load at head although its
+// files exist. A file that is no longer a definition counts: the cause may be a typo,
+// and a removed file would be unambiguous.
 func invalidAt(head Side, c *Entry) (Reason, bool) {
 	for _, in := range c.Inputs {
 		if head.Invalid[in.File] {
@@ -202,8 +200,8 @@ func invalidAt(head Side, c *Entry) (Reason, bool) {
 	return Reason{}, false
 }
 
-// pairMoved joins a removed and a new case of the same decision digest to one
-// moved case. If several rows match, none is joined.
+// pairMoved joins a removed and a new case with the same decision digest to one moved
+// case. If several rows match, none is joined.
 func pairMoved(rows []Row) []Row {
 	removed, added := map[string][]int{}, map[string][]int{}
 	for i, r := range rows {
@@ -235,17 +233,16 @@ func pairMoved(rows []Row) []Row {
 	return kept
 }
 
-// Settle takes what the ledger knows of each row's head into account: a case
-// that has to be judged is reused, re-decided or re-judged where that is enough.
-// known is parallel to the rows.
+// Settle applies the ledger's results of each row's head: a case is reused, re-decided
+// or re-judged instead of run if that is enough. known is parallel to the rows.
 func Settle(p *Plan, known []Stored) {
 	for i := range p.Rows {
 		p.Rows[i].Settle(known[i])
 	}
 }
 
-// Settle takes what the ledger knows of one row into account. A case that was
-// decided before has to be loaded, unless its decision serves.
+// Settle applies the ledger's results of one row. A case that was decided before must
+// be loaded, unless its decision is valid.
 func (r *Row) Settle(known Stored) {
 	r.Known = known
 	if r.Action != Run {
@@ -255,7 +252,7 @@ func (r *Row) Settle(known Stored) {
 	case known.Decided != nil:
 		r.Action = Reuse
 	case r.Steered && known.Executed >= r.Samples:
-		// There may be more attempts to make: only a decision says that not.
+		// More attempts may be needed: only a decision rules that out.
 		r.Reasons = append(r.Reasons, Reason{Part: "samples", File: r.Head.Origin.File, Message: "the first attempt is stored"})
 	case known.Judged >= r.Samples:
 		r.Action = Redecide
@@ -272,8 +269,8 @@ func (r *Row) Settle(known Stored) {
 	}
 }
 
-// lacks returns why what the ledger has of a row is not enough: by what changed
-// since the case was decided last, where it was.
+// lacks returns the reasons why a row's stored results are not enough: the changes
+// since the case's last decision, if there was one.
 func (r *Row) lacks() []Reason {
 	reason := Reason{Part: "ledger", File: r.Head.Origin.File, Message: "not judged before"}
 	layer := Execution

@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A comparison is of the parts of a case with those of an earlier state.
+// A comparison compares the parts of a case with an earlier state.
 type comparison struct {
 	was, is []Part
-	// before and after are the cases; nil where only their parts are known.
+	// before and after are the cases; nil if only their parts are known.
 	before, after *schema.Case
-	// changed reports whether a file differs; nil where that is not known.
+	// changed reports whether a file differs; nil if unknown.
 	changed func(file string) bool
 }
 
-// A partKey identifies a part in two states. Evaluators are
-// known by their names, so that one more of them changes none of the others.
+// A partKey identifies a part in two states. Evaluators are identified by their names,
+// so an additional one changes none of the others.
 type partKey struct{ evaluator, name string }
 
 func keyOf(p Part) partKey {
@@ -28,9 +28,9 @@ func keyOf(p Part) partKey {
 	return partKey{p.Of, p.Name}
 }
 
-// reasons names the parts that differ, in the order of is, those that are gone
-// last. A part that is added or removed as a whole, such as an evaluator, is one
-// reason, and a mere consequence of another reason is not one.
+// reasons names the differing parts, in the order of is, removed ones last. A part that
+// is added or removed as a whole, such as an evaluator, is one reason, and a mere
+// consequence of another reason is not one.
 func (c comparison) reasons() []Reason {
 	c.alike()
 	old := map[partKey]Part{}
@@ -64,8 +64,7 @@ func (c comparison) reasons() []Reason {
 	return found.reasons()
 }
 
-// alike makes the only evaluator of a case the same one in both states,
-// whatever it is called.
+// alike identifies the only evaluator of a case in both states, whatever its name.
 func (c *comparison) alike() {
 	was, is := evaluators(c.was), evaluators(c.is)
 	if len(was) != 1 || len(is) != 1 || was[0] == is[0] {
@@ -79,7 +78,7 @@ func (c *comparison) alike() {
 	}
 }
 
-// evaluators are those that parts belong to, by name.
+// evaluators returns the parts' evaluators by name.
 func evaluators(parts []Part) []string {
 	var names []string
 	for _, p := range parts {
@@ -90,7 +89,7 @@ func evaluators(parts []Part) []string {
 	return names
 }
 
-// same reports whether a part is what it was, of which an outline is enough.
+// same reports whether a part is unchanged, which an outline is enough to decide.
 func (p Part) same(was Part) bool {
 	if len(was.Digest) == OutlineDigits {
 		return p.Digest[:OutlineDigits] == was.Digest
@@ -98,7 +97,7 @@ func (p Part) same(was Part) bool {
 	return p.Digest == was.Digest
 }
 
-// partsFrom returns the parts of a layer and of those that follow it.
+// partsFrom returns the parts of a layer and of later layers.
 func partsFrom(layer Layer, parts []Part) []Part {
 	var out []Part
 	for _, p := range parts {
@@ -109,7 +108,7 @@ func partsFrom(layer Layer, parts []Part) []Part {
 	return out
 }
 
-// wholes are the evaluators and roles that parts belong to.
+// wholes returns the evaluators and roles that own parts.
 func wholes(parts []Part) map[string]bool {
 	set := map[string]bool{}
 	for _, p := range parts {
@@ -118,7 +117,7 @@ func wholes(parts []Part) map[string]bool {
 	return set
 }
 
-// change words what became of a part that both states have.
+// change describes the change of a part that both states have.
 func (c comparison) change(was, is Part) string {
 	switch {
 	case was.Show != "" && is.Show != "" && was.Show != is.Show:
@@ -131,8 +130,7 @@ func (c comparison) change(was, is Part) string {
 	return c.title(is) + " changed"
 }
 
-// title names a part: one of a rule with the evaluator where the case has
-// several.
+// title names a part: with the evaluator for a part of a rule if the case has several.
 func (c comparison) title(p Part) string {
 	if p.Name != evaluatorPart && len(evaluators(c.is)) == 1 && len(evaluators(c.was)) == 1 {
 		return p.Name
@@ -140,9 +138,8 @@ func (c comparison) title(p Part) string {
 	return p.Title()
 }
 
-// blame returns the files that a reason names: those that changed; and if none is known
-// to have changed, the only one that a part comes from. It may have come from others
-// before.
+// blame returns the files that a reason names: the changed ones; and if none is known
+// to have changed, the only source of a part. Its earlier sources may be others.
 func (c comparison) blame(files []string, before ...string) []string {
 	if c.changed != nil {
 		all := slices.Concat(files, before)
@@ -158,9 +155,9 @@ func (c comparison) blame(files []string, before ...string) []string {
 	return nil
 }
 
-// sentIn are those of the files of a part that may have changed it. The file of the
-// prompt has the change of a row of a matrix where its template differs, and the
-// others have it where its variables do.
+// sentIn returns the files of a part that may have changed it. In a row of a matrix,
+// the prompt's file has the change if its template differs, and the others have it if
+// their variables do.
 func (c comparison) sentIn(p Part, files []string) []string {
 	if p.Name != "messages" && p.Name != "system prompt" || c.changed == nil ||
 		c.before == nil || c.after == nil || c.before.Row == nil || c.after.Row == nil {
@@ -177,7 +174,7 @@ func (c comparison) sentIn(p Part, files []string) []string {
 	return files
 }
 
-// reasonIn is a reason with the files that it is in.
+// reasonIn returns a reason with its files.
 func reasonIn(part string, files []string, message string) Reason {
 	r := Reason{Part: part, Message: message}
 	if len(files) > 0 {
@@ -189,26 +186,26 @@ func reasonIn(part string, files []string, message string) Reason {
 	return r
 }
 
-// findings are reasons, each with what it was found by.
+// findings are reasons with the conditions of their discovery.
 type findings []finding
 
 type finding struct {
 	Reason
-	// follows marks what is only of interest where nothing else is found.
+	// follows marks a reason that only matters without other reasons.
 	follows bool
-	// whole names the evaluator or the role that is new or gone.
+	// whole names a new or removed evaluator or role.
 	whole string
 }
 
 func (f *findings) add(p Part, files []string, message string) {
-	// Other lines of a recording answer a case that asks something else, and
-	// weights begin to count where there is a second evaluator.
+	// Other lines of a recording answer a case with a different request, and weights
+	// begin to count with a second evaluator.
 	follows := strings.HasSuffix(p.Name, " recording") || p.Name == weightPart && !strings.Contains(message, "→")
 	*f = append(*f, finding{reasonIn(p.Name, files, message), follows, ""})
 }
 
-// whole notes that what the part belongs to is new or gone. A role is needed
-// because of something else.
+// whole records that the owner of a part is new or removed. A role is needed because of
+// something else.
 func (f *findings) whole(p Part, files []string, what string) {
 	if slices.ContainsFunc(*f, func(x finding) bool { return x.whole == p.Of }) {
 		return
@@ -231,7 +228,7 @@ func (f findings) reasons() []Reason {
 	return out
 }
 
-// is returns the verb that goes with the name of a part.
+// verb returns the verb for the name of a part.
 func verb(name string) string {
 	noun, _, _ := strings.Cut(name, " of ")
 	last := noun[strings.LastIndex(noun, " ")+1:]
@@ -241,7 +238,7 @@ func verb(name string) string {
 	return "is"
 }
 
-// Summarise joins the reasons of a row to one line.
+// Summarise joins the reasons of a row in one line.
 func Summarise(reasons []Reason) string {
 	seen := make([]string, 0, len(reasons))
 	for _, r := range reasons {
@@ -252,11 +249,11 @@ func Summarise(reasons []Reason) string {
 	return strings.Join(seen, "; ")
 }
 
-// maxNamed is how many files a reason names.
+// maxNamed bounds the files named in a reason.
 const maxNamed = 4
 
-// String is the message with its files. The messages of some parts are complete
-// without one.
+// String returns the message with its files. The messages of some parts are complete
+// without a file.
 func (r Reason) String() string {
 	switch r.Part {
 	case "moved", "ledger", "samples", "all", "rerun", GateAsks:
@@ -275,8 +272,8 @@ func (r Reason) String() string {
 	return r.Message + " in " + r.File
 }
 
-// specOf is what the evaluator of a part measures; nil where the case has no
-// such evaluator.
+// specOf returns the spec of a part's evaluator, or nil if the case has no such
+// evaluator.
 func specOf(c *schema.Case, p Part) schema.Spec {
 	if p.Number > len(c.Evaluators) || p.Number == 0 {
 		return nil

@@ -15,21 +15,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// DriverVersion counts up when the way a conversation is driven changes what
-// is sent to a target. It is in every E.
+// DriverVersion is incremented when driving a conversation changes the requests to a
+// target. It is in every E.
 const DriverVersion = 1
 
-// writerVersion counts up when what a program writes is made into other messages, or when it
-// sees other files. It is in the E of cases whose prompt a program writes.
+// writerVersion is incremented when a program's output is converted to other messages,
+// or when it sees other files. It is in the E of cases with a program's prompt.
 const writerVersion = 3
 
-// compilerVersions count up when a dialect's compiler changes what it makes of
-// the same files in a way that the Case does not show.
+// compilerVersions are incremented when a dialect's compiler changes its result for the
+// same files in a way that the Case does not show.
 var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1, schema.DialectMatrix: 1}
 
-// Digest condenses a case in its environment into the digests E, J and D and
-// remembers what the parts are made from. The environment must not change after
-// that. Labels, keys, paths and origins are in none.
+// Digest condenses a case in its environment into the digests E, J and D and remembers
+// the parts' sources. The environment must not change after that. Labels, keys, paths
+// and origins are in none.
 func Digest(c *schema.Case, env *Environment) Digests {
 	d := bareDigesters.Get().(*digester)
 	d.c, d.env = c, env
@@ -40,14 +40,14 @@ func Digest(c *schema.Case, env *Environment) Digests {
 	return out
 }
 
-// parts are the inputs of the digests of a case.
+// parts returns the inputs of a case's digests.
 func parts(c *schema.Case, env *Environment) []Part {
 	d := digester{c: c, env: env}
 	d.all()
 	return d.parts
 }
 
-// all finds the parts of the case and sorts them as they are sealed.
+// all finds the parts of the case and sorts them in the order of sealing.
 func (d *digester) all() {
 	d.execution()
 	d.judgement()
@@ -62,7 +62,7 @@ func (d *digester) all() {
 	})
 }
 
-// layerOrder is the place of a layer among the digests.
+// layerOrder returns the position of a layer among the digests.
 func layerOrder(l Layer) int {
 	switch l {
 	case Execution:
@@ -90,14 +90,14 @@ func seal(parts []Part) Digests {
 				text = appendString(text, p.Digest)
 			}
 		}
-		_, _ = h.Write(text) // a hash takes everything
+		_, _ = h.Write(text) // a hash accepts everything
 		*step.into = hex.EncodeToString(h.Sum(nil))
 	}
 	return out
 }
 
-// sealed is the name of a part in a digest: those of several evaluators are distinguished
-// by their numbers, for their names are for people.
+// sealed returns the name of a part in a digest: evaluators are distinguished by their
+// numbers, since their names are for people.
 func sealed(p *Part, several bool) string {
 	if several && p.Number > 0 {
 		return p.Name + " " + strconv.Itoa(p.Number)
@@ -105,10 +105,10 @@ func sealed(p *Part, several bool) string {
 	return p.Name
 }
 
-// writeString writes s behind its length, so that no two sequences of strings
-// hash alike.
+// writeString writes s behind its length, so that no two sequences of strings hash
+// alike.
 func writeString(h hash.Hash, s string) {
-	_, _ = h.Write(appendString(make([]byte, 0, len(s)+8), s)) // a hash takes everything
+	_, _ = h.Write(appendString(make([]byte, 0, len(s)+8), s)) // a hash accepts everything
 }
 
 // appendString appends s behind its length.
@@ -120,18 +120,18 @@ type digester struct {
 	c     *schema.Case
 	env   *Environment
 	parts []Part
-	// bare leaves out the files that parts come from: no digest covers them.
+	// bare omits the source files of parts: no digest covers them.
 	bare bool
-	// known are the digests of short texts; nil where none is remembered.
+	// known are the digests of short texts; may be nil.
 	known map[string]string
-	// sent are the files that messages may be written in, once they are known.
+	// sent are the files that messages may be written in, once known.
 	sent []string
-	// of and number are what the parts that are added belong to.
+	// of and number are the owner of the added parts.
 	of     string
 	number int
 }
 
-// The parts that every evaluator has, and where there are several.
+// The parts of every evaluator, and the parts needed if there are several.
 const (
 	evaluatorPart = "evaluator"
 	weightPart    = "evaluator weight"
@@ -150,7 +150,7 @@ func (d *digester) execution() {
 	c := d.c
 	target := d.env.Targets[d.targetName()]
 	if c.Drive.Given != nil {
-		target = Target{} // which is not asked
+		target = Target{} // not called
 	}
 	d.messages(target.Agent)
 	if target.Workspace {
@@ -192,13 +192,13 @@ func (d *digester) execution() {
 	}
 	d.facts(Execution, "target", target)
 	if slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool { return evaluator.ReadsFinish(ev.Spec) }) {
-		d.short(Execution, "finish reason", "kept") // which replies that were stored before have not
+		d.short(Execution, "finish reason", "kept") // which earlier stored replies lack
 	}
 	d.short(Execution, "driver version", strconv.Itoa(DriverVersion))
 	d.short(Execution, "compiler version", c.Dialect+" "+strconv.Itoa(compilerVersions[c.Dialect]))
 }
 
-// mocks adds the answers that the case has ready, a part for each tool.
+// mocks adds the case's prepared answers, a part for each tool.
 func (d *digester) mocks(target Target) {
 	byTool := map[string][]schema.CallMock{}
 	for _, m := range d.c.Mocks {
@@ -207,7 +207,8 @@ func (d *digester) mocks(target Target) {
 	for tool, mocks := range byTool {
 		d.value(Execution, "mocks of "+tool, mocks, d.c.Origin.File)
 		if slices.ContainsFunc(target.Facts, func(f Fact) bool { return f.Tool == tool }) {
-			// The case's answer before the target's, which was once the other way round.
+			// The case's answer comes before the target's; it was once the other way
+			// round.
 			d.short(Execution, "order of the mocks of "+tool, "case, target")
 		}
 	}
@@ -229,7 +230,7 @@ func (d *digester) simulation() {
 		d.short(Execution, "ends conversation", strings.Join(ends, ", "), d.env.Config)
 	}
 	if d.c.Policy.MaxTurns == 1 && len(d.c.Drive.Messages) > 0 {
-		return // the case says all that the user does
+		return // the case has all of the user's messages
 	}
 	if d.value(Execution, "persona", sim.Persona, d.c.Origin.File); sim.Instructions != "" {
 		d.long(Execution, "persona context", sim.Instructions, d.c.Origin.File)
@@ -239,7 +240,7 @@ func (d *digester) simulation() {
 	d.short(Execution, "simulator version", strconv.Itoa(sim.Version()))
 }
 
-// limit shows a number that ends something, where 0 leaves it open.
+// limit formats a limit, where 0 means unlimited.
 func limit(n int) string {
 	if n == 0 {
 		return "none"
@@ -248,7 +249,7 @@ func limit(n int) string {
 }
 
 func (d *digester) judgement() {
-	shown := false // the workspace, which is in E where the target works in it
+	shown := false // the workspace, which is in E if the target works in it
 	d.perEvaluator(func(ev schema.Evaluator) {
 		d.spec(evaluatorPart, ev.Spec, append(d.files(ev), d.sources()...)...)
 		d.measures(ev.Spec)
@@ -292,7 +293,7 @@ func (d *digester) decision() {
 	}
 }
 
-// rule adds what makes a score and a pass of a measurement.
+// rule adds the rule that turns a measurement into a score and a pass.
 func (d *digester) rule(ev schema.Evaluator, files []string) {
 	if ev.Rule.Ungated {
 		d.short(Decision, "threshold", "none", files...)
@@ -316,7 +317,7 @@ func (d *digester) rule(ev schema.Evaluator, files []string) {
 	}
 }
 
-// facts adds what is known of a target, as seen by this case.
+// facts adds the facts about a target that concern this case.
 func (d *digester) facts(layer Layer, role string, t Target) {
 	if d.number == 0 {
 		d.of = role
@@ -364,8 +365,8 @@ func (d *digester) short(layer Layer, name, text string, files ...string) {
 	d.parts[len(d.parts)-1].Show = text
 }
 
-// score adds a part that is a score of [0,1]. A reason shows it as the dialect
-// writes it.
+// score adds a part that is a score in [0,1]. A reason shows it in the dialect's
+// notation.
 func (d *digester) score(name string, x float64, files ...string) {
 	d.long(Decision, name, decimal(x), files...)
 	d.parts[len(d.parts)-1].Show = schema.NativeScore(d.c.Dialect, x)
@@ -385,8 +386,8 @@ func (d *digester) part(layer Layer, name, digest string, files []string) {
 	d.parts = append(d.parts, p)
 }
 
-// sorted are files by name, without repetition. Parts whose files are those that messages
-// may be written in share one list.
+// sorted sorts files by name without duplicates. Parts whose files are the messages'
+// files share one list.
 func (d *digester) sorted(files []string) []string {
 	if slices.Equal(files, d.sent) {
 		return d.sent
@@ -408,8 +409,8 @@ func (d *digester) showsImages() bool {
 
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// files are those that an evaluator may be written in. That of a row of a matrix may be
-// shared with other rows, and it has the variables and the prompt in it.
+// files returns the files that an evaluator may be written in. A matrix row's file may
+// be shared with other rows, and contains the variables and the prompt.
 func (d *digester) files(ev schema.Evaluator) []string {
 	if d.bare {
 		return nil
@@ -420,8 +421,8 @@ func (d *digester) files(ev schema.Evaluator) []string {
 	return append(slices.Clip(d.sending()), ev.File)
 }
 
-// configured are the files that may contain a value which gavel.yaml can set
-// for all cases.
+// configured returns the files that may contain a value which gavel.yaml can set for
+// all cases.
 func (d *digester) configured() []string {
 	if d.bare {
 		return nil

@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/packed"
 )
 
-// Equal compares environments except for their functions, which are the same for
-// all of them.
+// Equal compares environments except for their functions, which are the same for all of
+// them.
 func (e Environment) Equal(other Environment) bool {
 	e.Roots, other.Roots = nil, nil
 	return reflect.DeepEqual(e, other)
 }
 
-// Digest is the hex SHA-256 of what Equal compares, for notes that hold in one
-// environment.
+// Digest returns the hex SHA-256 of the fields that Equal compares, for notes that are
+// valid in one environment.
 func (e *Environment) Digest() (string, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -28,16 +28,16 @@ func (e *Environment) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// noteDigests is how many bytes of a note are the three digests. The number of
-// samples follows as a varint, after whether the case is steered.
+// noteDigests is the number of bytes of the three digests in a note. The steered flag
+// and then the number of samples as a varint follow.
 const noteDigests = 3 * sha256.Size
 
-// Note is what has to be remembered of an entry to plan its case without loading
-// it, besides what lists the case.
+// Note returns the data for planning an entry's case without loading it, in addition to
+// its listing.
 func (e *Entry) Note() string {
 	w := packed.Writer{Bytes: make([]byte, 0, noteDigests+4)}
 	for _, digest := range []string{e.Digests.E, e.Digests.J, e.Digests.D} {
-		w.Bytes, _ = hex.AppendDecode(w.Bytes, []byte(digest)) // seal made it, so it is hex
+		w.Bytes, _ = hex.AppendDecode(w.Bytes, []byte(digest)) // created by seal, so it is hex
 	}
 	steered := 0
 	if e.Steered {
@@ -48,8 +48,8 @@ func (e *Entry) Note() string {
 	return string(w.Bytes)
 }
 
-// ReadNote fills in what Note remembered, and returns what comes after it in the
-// text. It reports false for what Note did not write.
+// ReadNote restores the data of Note, and returns the rest of the text. It reports
+// false for any other text.
 func (e *Entry) ReadNote(note string) (rest string, ok bool) {
 	if len(note) < noteDigests {
 		return "", false

@@ -1,8 +1,8 @@
-// Package plan works out which cases have to be done again, and why.
+// Package plan determines which cases must be repeated, and why.
 //
-// [Digest] condenses everything that bears on a case into three nested
-// digests; [Compare] sets those of head against base, and [Settle] takes into
-// account what the ledger knows. All of them are pure.
+// [Digest] condenses everything that affects a case into three nested digests;
+// [Compare] compares head's with base's, and [Settle] applies the ledger's results. All
+// of them are pure.
 package plan
 
 import (
@@ -12,29 +12,29 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Layer says which digest a part enters first; it is in the later ones too.
+// Layer is the first digest that a part enters; it is in the later ones too.
 type Layer string
 
 const (
-	Execution Layer = "execution" // E: what is sent to the target
-	Judgement Layer = "judgement" // J: E and what measures it
-	Decision  Layer = "decision"  // D: J and what decides
+	Execution Layer = "execution" // E: the requests to the target
+	Judgement Layer = "judgement" // J: E and the measurements
+	Decision  Layer = "decision"  // D: J and the decision
 )
 
 // A Part is one named input of a digest.
 type Part struct {
 	Layer Layer `json:"layer"`
-	// Name says what the part is, as a reason would: "system prompt", "tool
-	// get_weather", "threshold".
+	// Name describes the part as in a reason: "system prompt", "tool get_weather",
+	// "threshold".
 	Name string `json:"name"`
 	// Of is the owner of the part: an evaluator by its name, or a role such
 	// as target. Empty for parts of the case itself.
 	Of string `json:"of,omitempty"`
-	// Number is that of the evaluator among those of the case, from 1; 0 for
-	// parts of none.
+	// Number is the evaluator's number in the case, from 1; 0 for parts without an
+	// evaluator.
 	Number int `json:"number,omitempty"`
-	// Files are the files that the part comes from; empty for gavel.yaml's
-	// defaults and the built-in versions.
+	// Files are the part's source files; empty for gavel.yaml's defaults and the
+	// built-in versions.
 	Files []string `json:"files,omitempty"`
 	// Digest is the hex SHA-256 of the part's canonical form.
 	Digest string `json:"digest"`
@@ -42,43 +42,41 @@ type Part struct {
 	Show string `json:"show,omitempty"`
 }
 
-// A Fact is one property of a target that bears on what it answers.
+// A Fact is a property of a target that affects its answers.
 type Fact struct {
-	// Name says what the property is: model, parameter temperature, argv.
+	// Name is the name of the property: model, parameter temperature, argv.
 	Name  string
 	Value string
-	// File is the repository file that the value comes from; empty for
-	// gavel.yaml.
+	// File is the repository file with the value; empty for gavel.yaml.
 	File string
 	// Tool limits the fact to cases that are offered the tool of this name.
 	Tool string
 }
 
-// A Target is what the digests need to know of a configured target. Its name
-// is not among it: a renamed target is the same target.
+// A Target has the digested facts about a configured target. Its name is not included:
+// a renamed target is the same target.
 type Target struct {
-	// Agent is true when the target runs its own tools, so that those of a
-	// case are not sent to it.
+	// Agent is true if the target runs its own tools, so that a case's tools are not
+	// sent to it.
 	Agent bool
-	// Workspace is true when it works in the workspace of a case.
+	// Workspace is true if it works in a case's workspace.
 	Workspace bool
-	// Images is true where it is shown the images of the cases that it judges.
+	// Images is true if it sees the images of the cases that it judges.
 	Images bool
 	Facts  []Fact
-	// Price is that of its tokens; empty where it is not known. It counts for
-	// cases that measure what a sample costs.
+	// Price is the price of its tokens; empty if unknown. It matters for cases that
+	// measure the cost of a sample.
 	Price string
 	// Ends are the tools whose call ends a simulated conversation, sorted.
 	Ends []string
-	// Recorded holds, for a target that replays a recording, the digest of the
-	// lines that a case can be answered from, by the digest of its first
-	// request; those under the empty key serve every case. RecordedFile is
-	// the recording.
+	// Recorded, for a target that replays a recording, maps the digest of a case's
+	// first request to the digest of the lines that can answer it; lines under the
+	// empty key serve every case. RecordedFile is the recording.
 	Recorded     map[string]string
 	RecordedFile string
 }
 
-// An Environment is what cases run in besides their own files.
+// An Environment is the context of cases besides their own files.
 type Environment struct {
 	// Config is the path of gavel.yaml, named in reasons.
 	Config string
@@ -87,10 +85,10 @@ type Environment struct {
 	Targets       map[string]Target
 	// Roles name the target of each role.
 	Roles map[schema.Role]string
-	// Roots returns the digests of the first requests that a case sends to its
-	// target, one for each opening; nil where no target is a recording.
+	// Roots returns the digests of a case's first requests to its target, one for each
+	// opening; nil if no target is a recording.
 	Roots func(c *schema.Case, agent bool) []string `json:"-"`
-	// Unconfined says that programs see files that count for no digest.
+	// Unconfined means that programs see files that are in no digest.
 	Unconfined bool `json:",omitempty"`
 }
 
@@ -98,17 +96,17 @@ type Environment struct {
 type Digests struct {
 	E, J, D string
 
-	// of and env are what was digested: the parts take ten times the memory of
-	// the digests, and few cases are ever asked for theirs.
+	// of and env are the digested inputs: the parts take ten times the memory of the
+	// digests, and few cases are ever asked for theirs.
 	of  *schema.Case
 	env *Environment
 }
 
-// Bare returns the digests without what they were made from.
+// Bare returns the digests without their inputs.
 func (d Digests) Bare() Digests { return Digests{E: d.E, J: d.J, D: d.D} }
 
-// Parts returns the named inputs of the digests, sorted by layer and name. It is
-// nil for digests that were not made by [Digest].
+// Parts returns the named inputs of the digests, sorted by layer and name. It is nil
+// for digests that [Digest] did not create.
 func (d Digests) Parts() []Part {
 	if d.of == nil {
 		return nil
@@ -116,41 +114,39 @@ func (d Digests) Parts() []Part {
 	return parts(d.of, d.env)
 }
 
-// Stored is what the ledger has for a case.
+// Stored has the ledger's results of a case.
 type Stored struct {
 	// Executed and Judged count the stored samples of E and of J.
 	Executed, Judged int
 	// Decided is the stored result of D; nil if there is none.
 	Decided *verdict.Result
-	// Last are the parts of the case when it was decided last, in whatever state;
-	// nil where it never was. They name no files, and their digests have no more
-	// than OutlineDigits.
+	// Last are the parts of the case at its last decision, in any state; nil without
+	// one. They name no files, and their digests have no more than OutlineDigits.
 	Last []Part
-	// Unread says why nothing that is stored may serve the case; nil where it
-	// may.
+	// Unread is the reason why no stored result may be used, or nil.
 	Unread *Reason
-	// Passed says why samples that are stored do not serve the case, which would
-	// have no need of more otherwise; nil where there are none.
+	// Passed is the reason why otherwise sufficient stored samples are not used; nil
+	// without such samples.
 	Passed *Reason
 }
 
-// OutlineDigits is how many hex digits of a part's digest are kept to notice later
-// that it changed.
+// OutlineDigits is the number of hex digits of a part's digest that are kept to detect
+// a change later.
 const OutlineDigits = 16
 
-// Action says what is done with a case.
+// Action is the action for a case.
 type Action string
 
 const (
 	Run      Action = "run"      // call the target
 	Rejudge  Action = "rejudge"  // judge the stored transcript again
-	Redecide Action = "redecide" // apply the new rule to what is stored
+	Redecide Action = "redecide" // apply the new rule to stored results
 	Reuse    Action = "reuse"    // the verdict is known or cannot have changed
 	Skip     Action = "skip"     // not active, or its definition is invalid
-	Removed  Action = "removed"  // at base only
+	Removed  Action = "removed"  // only at base
 )
 
-// Text is the action as people read it: re-judge for rejudge.
+// Text returns the action for people: re-judge for rejudge.
 func (a Action) Text() string {
 	switch a {
 	case Rejudge:
@@ -161,17 +157,17 @@ func (a Action) Text() string {
 	return string(a)
 }
 
-// A Reason says why a case has its action.
+// A Reason explains the action of a case.
 type Reason struct {
 	// Part is the name of the part that changed, or a word such as new.
 	Part string `json:"part"`
-	// File contains the change, or the case if the reason is not in a file; empty
-	// if the code changed, or if one of several files may have.
+	// File contains the change, or the case if the reason is not in a file; empty if
+	// the code changed, or if one of several files may have.
 	File string `json:"file"`
 	// Message is one line for people.
 	Message string `json:"message"`
-	// Files are all files that the part comes from and that changed, File among them,
-	// where there are several.
+	// Files are all changed source files of the part, including File, if there are
+	// several.
 	Files []string `json:"files,omitempty"`
 }
 
@@ -182,67 +178,65 @@ type Row struct {
 	Target  string
 	Action  Action
 	Reasons []Reason
-	// Head and Base are the case on each side; nil where it is not there.
+	// Head and Base are the case on each side; nil if it is missing there.
 	Head, Base *schema.CaseInfo
-	// HeadCase and BaseCase are what it sends and measures. They are nil where
-	// that has not been loaded, which only a case that is not judged can do
-	// without.
+	// HeadCase and BaseCase have its requests and measurements. They are nil if they
+	// have not been loaded, which only a case that is not judged can do without.
 	HeadCase, BaseCase *schema.Case
-	// Noted is what the caller remembers of Head where HeadCase is nil.
+	// Noted is the caller's note about Head if HeadCase is nil.
 	Noted string
-	// HeadDigests and BaseDigests go with them.
+	// HeadDigests and BaseDigests are their digests.
 	HeadDigests, BaseDigests Digests
-	// Samples is how many samples of Head are taken, ≥ 1.
+	// Samples is the number of samples of Head, ≥ 1.
 	Samples int
-	// Steered says that what is judged of Head decides what it sends next.
+	// Steered means that the judgement of Head affects its next request.
 	Steered bool
-	// MovedFrom is the case's key at base when only its key changed.
+	// MovedFrom is the case's key at base if only its key changed.
 	MovedFrom string
-	// Known is what the ledger has for the head's digests.
+	// Known has the ledger's results for the head's digests.
 	Known Stored
-	// Asked says that the case is judged for the gate alone: nothing that the change
-	// affects, but a rule about all cases has no verdict of it.
+	// Asked means that the case is judged only for the gate: the change does not affect
+	// it, but a rule about all cases needs its verdict.
 	Asked bool
-	// Unversioned says that nobody knows which version of the agent answers: what
-	// is stored of the case may be the answer of another one.
+	// Unversioned means that the agent's version is unknown: a stored result of the
+	// case may come from another version.
 	Unversioned bool
-	// Repeated says that head is executed again although what is stored of it could serve, as
-	// that of an agent of unknown version is. Then a difference to base may be chance
-	// although both sides execute the same.
+	// Repeated means that head is executed again although a stored result could be
+	// used, for example because the agent's version is unknown. Then a difference to
+	// base may be chance although both sides execute the same.
 	Repeated bool
-	// Edited are the fields in which the case differs from base although
-	// nothing that bears on its verdict does: name, description, tags,
-	// difficulty, weight. Empty for a case that anything else is done with.
+	// Edited are the fields in which the case differs from base without an effect on
+	// its verdict: name, description, tags, difficulty, weight. Empty for a case with
+	// another action.
 	Edited []string
 }
 
-// A Plan says what has to be done, one row per case of head or base, sorted
-// by key and target.
+// A Plan lists the actions, one row per case of head or base, sorted by key and target.
 type Plan struct {
 	// Base and Head are 40 hex digits or worktree; Base is empty without one.
 	Base, Head string
 	Rows       []Row
-	// Again says that Base is Head at an earlier time: nothing is changed, and every case
-	// is judged again.
+	// Again means that Base is Head at an earlier time: nothing has changed, and every
+	// case is judged again.
 	Again bool
-	// Targets are those that every case is run against, in the order in which
-	// they were asked for; empty where each has its own.
+	// Targets are the targets that every case runs against, in the requested order;
+	// empty if each has its own.
 	Targets []string
-	// Rest counts the cases without a row, which are on both sides and which
-	// nothing that changed can affect.
+	// Rest counts the cases without a row, which exist on both sides and which no
+	// change can affect.
 	Rest Rest
 }
 
-// A Rest is how many cases nothing affects.
+// A Rest counts unaffected cases.
 type Rest struct {
 	Cases int
-	// Skipped are those of the Cases that are not active.
+	// Skipped counts the inactive Cases.
 	Skipped int
 }
 
-// Changed reports whether the case is not the same on both sides: it is new, removed,
-// moved, active on one side alone, or decided under another digest. It does not depend
-// on what is stored. Without a base every active case is new.
+// Changed reports whether the case differs between the sides: it is new, removed,
+// moved, active on one side only, or decided under another digest. It does not depend
+// on stored results. Without a base every active case is new.
 func (r *Row) Changed() bool {
 	switch {
 	case r.Head == nil:
@@ -264,8 +258,8 @@ func (r *Row) ChangedUnrun() bool {
 	return r.Base == nil || r.Base.Skip != "" && (r.MovedFrom != "" || r.HeadDigests.D != r.BaseDigests.D)
 }
 
-// Ask has the case judged although nothing affects it, since the gate asks for its
-// verdict. The ledger has to have been asked before.
+// Ask makes an unaffected case be judged, since the gate needs its verdict. The
+// ledger's results must be known before.
 func (r *Row) Ask(why Reason) {
 	r.Asked, r.Action = true, Run
 	r.Reasons = append(slices.Clip(r.Reasons), why)
@@ -277,8 +271,8 @@ func (r *Row) Unask() {
 	r.Reasons = slices.DeleteFunc(slices.Clone(r.Reasons), func(why Reason) bool { return why.Part != "moved" })
 }
 
-// Unaffected reports whether the row is one of a case that is on both sides
-// and that nothing affects, or that is not active on either.
+// Unaffected reports whether the row's case exists on both sides and nothing affects
+// it, or is inactive on both.
 func (r *Row) Unaffected() bool {
 	switch r.Action {
 	case Reuse:

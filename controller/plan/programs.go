@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// messages adds what is sent. Files and images count by what they hold; their
-// paths only if the target is an agent, which sees them.
+// messages adds the requests. Files and images count by their content; their paths only
+// if the target is an agent, which sees them.
 func (d *digester) messages(agent bool) {
 	files, paths := slices.Clip(d.sending()), d.attached()
 	d.value(Execution, "messages", d.c.Drive.Messages, append(files, paths...)...)
@@ -27,7 +27,7 @@ func (d *digester) messages(agent bool) {
 	}
 }
 
-// sending are the files that the messages may be written in. A row of a matrix has
+// sending returns the files that the messages may be written in. A row of a matrix has
 // its prompt, its test and its variables in one file or in several.
 func (d *digester) sending() []string {
 	if d.bare || d.sent != nil {
@@ -44,8 +44,8 @@ func (d *digester) sending() []string {
 	return d.sent
 }
 
-// offering are the files that a tool may be written in. A row of a matrix has it where its
-// provider is, or in a file with tools that this one names.
+// offering returns the files that a tool may be written in. A row of a matrix has it in
+// its provider's file, or in a file of tools named there.
 func (d *digester) offering(t schema.Tool) []string {
 	if d.bare || d.c.Dialect != schema.DialectMatrix || t.File != "" {
 		return []string{t.File}
@@ -53,7 +53,7 @@ func (d *digester) offering(t schema.Tool) []string {
 	return append(slices.Clone(d.sending()), d.roles("tool")...)
 }
 
-// roles are the files of the case that have a role.
+// roles returns the files of the case with a role.
 func (d *digester) roles(role string) []string {
 	var files []string
 	for _, in := range d.c.Inputs {
@@ -64,8 +64,8 @@ func (d *digester) roles(role string) []string {
 	return files
 }
 
-// writing are the files that the program of a prompt is made of, and those that name it and
-// have its variables.
+// writing returns the files of a prompt's program, and the files that name it and have
+// its variables.
 func (d *digester) writing() []string {
 	if d.bare {
 		return nil
@@ -73,11 +73,11 @@ func (d *digester) writing() []string {
 	return slices.Concat(d.sending(), d.roles("program"), d.c.Drive.Program.Built.Paths())
 }
 
-// attached are the files and images of the messages.
+// attached returns the files and images of the messages.
 func (d *digester) attached() []string { return d.c.Drive.Attached() }
 
-// workspace adds the folder of a case, and the programs that prepare it, to the layer of
-// those that are the first to see it: the target, or programs that judge.
+// workspace adds the folder of a case, and the programs that prepare it, to the first
+// layer that sees it: the target's, or the judging programs'.
 func (d *digester) workspace(layer Layer) {
 	if d.c.Drive.Workspace == nil {
 		return
@@ -107,8 +107,8 @@ func (d *digester) workspace(layer Layer) {
 	d.value(layer, "workspace", w, files...)
 }
 
-// unconfined keeps apart what programs say that are kept from no file: it may rest on files
-// that no digest covers.
+// unconfined separates results of programs that can see every file: they may depend on
+// files that are in no digest.
 func (d *digester) unconfined(layer Layer) {
 	name := "sandbox of programs"
 	if d.env.Unconfined && !slices.ContainsFunc(d.parts, func(p Part) bool { return p.Name == name && p.Layer == layer }) {
@@ -116,11 +116,11 @@ func (d *digester) unconfined(layer Layer) {
 	}
 }
 
-// mostNamed is how many files of a workspace are a part each.
+// mostNamed bounds the files of a workspace that are separate parts.
 const mostNamed = 32
 
-// measures adds what an evaluator measures by besides its spec: the bytes of
-// programs, the models that are asked in place of the judge, and the price.
+// measures adds the inputs of an evaluator besides its spec: the bytes of programs, the
+// models that replace the judge, and the price.
 func (d *digester) measures(spec schema.Spec) {
 	d.programs(evaluator.ProgramsOf(spec))
 	if s, ok := spec.(interface{ ReadsCost() bool }); ok && s.ReadsCost() && d.c.Drive.Given == nil {
@@ -133,9 +133,8 @@ func (d *digester) measures(spec schema.Spec) {
 	}
 }
 
-// programs adds the files that programs are made of and those that they are
-// sent, by the names that they know them by: a program that moves along with
-// them stays the same.
+// programs adds the source files of programs and the files that they are sent, by the
+// names that they see: a program that moves along with them stays the same.
 func (d *digester) programs(programs []evaluator.Program) {
 	known := map[string]string{} // programs may have files in common
 	for k, p := range programs {
@@ -150,10 +149,10 @@ func (d *digester) programs(programs []evaluator.Program) {
 	}
 }
 
-// built adds the files that a program is made of: a part each or, where they are many,
-// one for all.
+// built adds the source files of a program: a part each or, if there are many, one for
+// all.
 func (d *digester) built(b *program.Build, known map[string]string) {
-	// isNew says that a part is not there yet, and finds a name for it.
+	// isNew reports that a part does not exist yet, and finds a name for it.
 	isNew := func(name *string, what string) bool {
 		for known[*name] != "" && known[*name] != what {
 			*name += " again"
@@ -216,7 +215,7 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	}
 }
 
-// bands adds the scores that pass and that are borderline.
+// bands adds the bands of passing and borderline scores.
 func (d *digester) bands() {
 	if b := d.c.Policy.Bands; b != nil {
 		d.score("passing score", b.Pass, d.configured()...)
@@ -224,8 +223,8 @@ func (d *digester) bands() {
 	}
 }
 
-// sources are the files that the evaluators of a case may be written in
-// besides the definition.
+// sources returns the files, besides the definition, that the evaluators of a case may
+// be written in.
 func (d *digester) sources() []string {
 	var files []string
 	if d.bare {

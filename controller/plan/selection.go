@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A Selection is the case of a job with the peers that it is compared with. It is the
-// same for each of them but for Own.
+// A Selection is a job's case with the peers that it is compared with. It is the same
+// for each of them except for Own.
 type Selection struct {
-	// Candidates are the case and its peers, in an order that depends on what they
-	// say alone: not on keys or positions.
+	// Candidates are the case and its peers, in an order that depends only on their
+	// content: not on keys or positions.
 	Candidates []Candidate
 	// Own is the index of the case among them.
 	Own int
@@ -24,16 +24,16 @@ type Selection struct {
 // A Candidate is a case whose answer is compared with others.
 type Candidate struct {
 	Case *schema.Case
-	// Target is the resolved name of the target that answers.
+	// Target is the resolved name of the answering target.
 	Target string
 	// E is the digest under which its answers are stored.
 	E string
 
-	rank string // the digest of all that bears on the comparison
+	rank string // the digest of everything that affects the comparison
 }
 
 // Selection returns the case with its peers; nil for a case without peers. The digests
-// must have been made by [Digest].
+// must have been created by [Digest].
 func (d Digests) Selection() *Selection {
 	if d.of == nil || len(d.of.Peers) == 0 {
 		return nil
@@ -51,9 +51,9 @@ func (d Digests) Selection() *Selection {
 	return s
 }
 
-// Under returns where a measurement of the case under other digests, such as those of
-// [Digests.Remeasured], finds the answers of the candidates, by their E, and the
-// digest of the calls that compare them.
+// Under returns, for a measurement of the case under other digests such as
+// [Digests.Remeasured]'s, the E of each candidate's answers, and the digest of the
+// comparing calls.
 func (s *Selection) Under(d Digests) (executions []string, compared string) {
 	executions = make([]string, len(s.Candidates))
 	for i, c := range s.Candidates {
@@ -81,7 +81,7 @@ func candidates(c *schema.Case, env *Environment) ([]Candidate, int) {
 	})
 	for _, peer := range append([]*schema.Case{c}, c.Peers...) {
 		alone := *peer
-		alone.Peers, alone.Policy.Bands, alone.Policy.Iterations = nil, nil, 1 // neither bears on an answer or its score
+		alone.Peers, alone.Policy.Bands, alone.Policy.Iterations = nil, nil, 1 // neither affects an answer or its score
 		if !scored {
 			alone.Evaluators = slices.DeleteFunc(slices.Clone(peer.Evaluators), func(ev schema.Evaluator) bool { _, selects := evaluator.Selects(ev.Spec); return !selects })
 		}
@@ -97,8 +97,8 @@ func candidates(c *schema.Case, env *Environment) ([]Candidate, int) {
 	return all, slices.IndexFunc(all, func(x Candidate) bool { return x.rank == own })
 }
 
-// comparing are the parts of the evaluators that compare, without the transforms of
-// the answer, which each candidate has its own of.
+// comparing returns the parts of the comparing evaluators, without the answer's
+// transforms, which differ between candidates.
 func comparing(c *schema.Case, env *Environment) []Part {
 	d := digester{c: c, env: env, bare: true}
 	judged := false
@@ -117,7 +117,7 @@ func comparing(c *schema.Case, env *Environment) []Part {
 	return d.parts
 }
 
-// selection adds the answers that a case is compared with, its own among them.
+// selection adds the answers that a case is compared with, including its own.
 func (d *digester) selection() {
 	if len(d.c.Peers) == 0 {
 		return

@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// mostChanges is how many changes of an evaluator are named.
+	// mostChanges bounds the named changes of an evaluator.
 	mostChanges = 3
-	// mostShown is how many characters of a value are shown.
+	// mostShown bounds the shown characters of a value.
 	mostShown = 40
 )
 
-// specChange words in what two evaluators differ: by their fields, as
-// definitions call them, with the values where these are short. It is empty
-// where no field differs.
+// specChange describes the difference between two evaluators: by their fields, as
+// definitions call them, with short values. It is empty if no field differs.
 func specChange(was, is schema.Spec) string {
 	if was == nil || is == nil {
 		return ""
@@ -37,7 +36,7 @@ func specChange(was, is schema.Spec) string {
 	return strings.Join(changes, ", ")
 }
 
-// decoded is a spec as plain JSON values, with numbers as they are written.
+// decoded decodes a spec into plain JSON values, with numbers as written.
 func decoded(s schema.Spec) any {
 	var v any
 	raw, err := json.Marshal(s)
@@ -81,7 +80,7 @@ func fields(v any) map[string]any {
 	return m
 }
 
-// items are the objects of a list by their names; nil where one has none.
+// items maps the objects of a list by their names; nil if one has none.
 func items(v any) map[string]any {
 	list, ok := v.([]any)
 	if !ok {
@@ -116,7 +115,7 @@ func fieldChange(path string, was, is any) string {
 	return path + " changed"
 }
 
-// shown is a short value, or nothing.
+// shown returns a short value, or nothing.
 func shown(v any) string {
 	switch v.(type) {
 	case string, json.Number, bool:

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 )
 
-// hiddenIn is what programs do not see of a working tree.
+// hiddenIn returns the part of a working tree that programs do not see.
 func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 	work, ok := s.FS.(gitrepo.NotedFS)
 	if !ok {
@@ -40,8 +40,8 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 	return hidden, nil
 }
 
-// inside returns the paths that are in a folder, relative to it. One that is a link
-// counts where it is and where it leads; a folder that contains dir does not count.
+// inside returns the paths in a folder, relative to it. A link counts at its own place
+// and at its target; a folder that contains dir does not count.
 func inside(dir string, paths []string) []string {
 	dir = real(dir)
 	var names []string
@@ -56,7 +56,7 @@ func inside(dir string, paths []string) []string {
 	return slices.Compact(names)
 }
 
-// real is a path without links, as far as it is there.
+// real resolves the links in the existing part of a path.
 func real(p string) string {
 	if out, err := filepath.EvalSymlinks(p); err == nil {
 		return out
@@ -64,13 +64,12 @@ func real(p string) string {
 	return filepath.Clean(p)
 }
 
-// family is a file with those that are kept next to it, such as the log of a
-// database.
+// family returns a file with related files next to it, such as a database's log.
 func family(files fs.FS, name string) []string {
 	out := []string{name}
 	list, err := fs.ReadDir(files, path.Dir(name))
 	if err != nil {
-		return out // then it is hidden itself, or is not there
+		return out // it is hidden itself, or missing
 	}
 	base := path.Base(name)
 	for _, e := range list {
@@ -81,8 +80,8 @@ func family(files fs.FS, name string) []string {
 	return out
 }
 
-// hint says of a program that failed what it may miss: nothing where only what
-// nobody gives is hidden.
+// hint explains which hidden files a failed program may miss; empty if only
+// unrevealable files are hidden.
 func (r *Runner) hint(names []string) string {
 	const most = 3
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {

@@ -1,9 +1,9 @@
-// Package programs runs the programs of a repository during one execution of a
-// plan: agents that are commands, and programs that judge.
+// Package programs runs the programs of a repository during one execution of a plan:
+// agents that are commands, and programs that judge.
 //
-// Most callers make a [Runner] with [New], hand its methods to the
-// [controller.Host] and close it at the end. There is one sandbox for all
-// of them, opened when the first is needed, and one exported tree a commit.
+// Most callers create a [Runner] with [New], pass its methods to the [controller.Host]
+// and close it at the end. All programs share one sandbox, opened at first use, and
+// each commit has one exported tree.
 package programs
 
 import (
@@ -28,30 +28,29 @@ import (
 )
 
 const (
-	// maxTree and maxTreeFiles bound what is exported of a commit.
+	// maxTree and maxTreeFiles bound the exported files of a commit.
 	maxTree      = 1 << 30
 	maxTreeFiles = 50_000
-	// judgeTime is what a program that judges may take where the case has no
+	// judgeTime is the time limit of a judging program if the case has no
 	// timeout_seconds.
 	judgeTime = 2 * time.Minute
 )
 
-// A Config says what programs may do, and how people hear of it.
+// A Config has the policy for programs, and texts for people.
 type Config struct {
 	Policy sandbox.Policy
-	// Less tells how the operator accepts less than the policy does.
+	// Less explains how the operator accepts less than the policy.
 	Less string
-	// Give tells how the operator gives programs what git ignores.
+	// Give explains how the operator makes ignored files visible to programs.
 	Give string
-	// Own are files and folders of the product, absolute: no program sees them in
-	// a working tree. Each also means the files whose names begin with its
-	// own and go on with - or a dot.
+	// Own are the product's files and folders, absolute: no program sees them in a
+	// working tree. Each also covers files whose names continue it with - or a dot.
 	Own []string
-	// Tell is given a line when the sandbox is partial.
+	// Log receives a line if the sandbox is partial.
 	Log func(line string)
 }
 
-// A Runner runs programs. It is safe for use by several goroutines.
+// A Runner runs programs. It is safe for concurrent use.
 type Runner struct {
 	cfg  Config
 	open func() (*sandbox.Box, error)
@@ -62,8 +61,8 @@ type Runner struct {
 	views  map[viewKey]sandbox.Hidden
 }
 
-// New prepares to run programs; nothing is done before one is there. ctx bounds
-// the opening of the sandbox.
+// New returns a Runner; it does nothing until the first program. ctx bounds the opening
+// of the sandbox.
 func New(ctx context.Context, cfg Config) *Runner {
 	open := func() (*sandbox.Box, error) {
 		box, err := sandbox.Open(ctx, cfg.Policy)
@@ -79,8 +78,8 @@ func New(ctx context.Context, cfg Config) *Runner {
 	return &Runner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}, views: map[viewKey]sandbox.Hidden{}}
 }
 
-// Withhold adds the cases whose programs cannot be run here to those that are
-// not judged for another reason, if there is one. The others are judged.
+// Withhold also withholds cases whose programs cannot run here, unless they are
+// withheld for another reason.
 func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
 	return p.WithholdPrograms(otherwise, func() string {
 		if err := r.Available(); err != nil {
@@ -90,8 +89,8 @@ func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) strin
 	})
 }
 
-// Warn notes it in the plan where programs see more than what counts, since files are not
-// hidden from them.
+// Warn adds a notice to the plan if programs see more than the digested files, since
+// files are not hidden from them.
 func (r *Runner) Warn(p *controller.Prepared) {
 	if p.Ledger() == nil || !p.Ledger().Unconfined() {
 		return
@@ -109,16 +108,16 @@ func (r *Runner) Warn(p *controller.Prepared) {
 }
 
 // Available returns nil if programs can run on this machine as strictly as the policy
-// demands; else the error says what is missing.
+// demands; else the error names the missing part.
 func (r *Runner) Available() error {
 	_, err := r.open()
 	return err
 }
 
-// Box returns the sandbox for the programs of a checkout, and the folder with the
-// files that they see. In a working tree those are the files that git has or would
-// take, and what the operator named; what they are is found out once. [sandbox.Box.Showing]
-// has a program see a part of them.
+// Box returns the sandbox for a checkout's programs, and the folder with their visible
+// files. In a working tree those are the tracked and trackable files, and the
+// operator's; they are determined once. [sandbox.Box.Showing] restricts a program to a
+// part of them.
 func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
@@ -160,7 +159,7 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 	return folder.Path, nil
 }
 
-// Judges runs the programs that cases of a checkout are judged by.
+// Judges runs the programs that judge cases of a checkout.
 func (r *Runner) Judges(s controller.Checkout) evaluate.Programs {
 	return func(ctx context.Context, start evaluate.Start) ([]byte, error) {
 		whole, dir, err := r.Box(ctx, s)
@@ -193,7 +192,7 @@ func (r *Runner) Judges(s controller.Checkout) evaluate.Programs {
 	}
 }
 
-// inWorkspace gives a program the workspace of the sample that it judges.
+// inWorkspace gives a program the workspace of the judged sample.
 func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspaces.Session, at workspaces.Checkout) error {
 	dir, err := session.Open(ctx, at)
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// Where programs and their languages say that a file is not there. Each has one group, the
-// name of the file.
+// Messages by which programs and their languages report a missing file. Each has one
+// group, the name of the file.
 var (
-	// told is said by a program that caught the error itself, possibly in what it prints.
+	// told are messages of programs that caught the error themselves, possibly in their
+	// output.
 	told = []*lazyregexp.Regexp{
 		lazyregexp.New(`\[Errno (?:2|13)\] (?:No such file or directory|Permission denied): \\?['"]([^'"\n]+?)\\?['"]`),
 		lazyregexp.New(`(?:ENOENT|EACCES): (?:no such file or directory|permission denied), \w+ \\?['"]([^'"\n]+?)\\?['"]`),
@@ -24,7 +25,7 @@ var (
 		lazyregexp.New(`No such file or directory @ \w+ - ([^\s"\\]+)`),
 		lazyregexp.New(`cannot load such file -- ([^\s"\\]+)`),
 	}
-	// said is on stderr where nothing caught it.
+	// said are messages on stderr if nothing caught it.
 	said = []*lazyregexp.Regexp{
 		lazyregexp.New(`(?m)([^\s:'"]+): (?:No such file or directory|Permission denied|not found)\s*$`),
 		lazyregexp.New(`(?m)(?:cannot|can't) open (?:file )?['"]?([^\s'":]+)`),
@@ -34,19 +35,19 @@ var (
 	}
 )
 
-// A looking finds the files of the repository that a program looked for and is not shown.
+// A looking finds the files of the repository that a program looked for but cannot see.
 type looking struct {
 	files fs.FS
-	// tree is the folder of the files on disk, dir the one that the program runs in,
+	// tree is the folder of the files on disk, dir the program's working folder,
 	// relative to the root.
 	tree, dir string
 	shown     map[string]bool
-	// hidden are those that no program sees.
+	// hidden are the files that no program sees.
 	hidden []string
 }
 
-// missed returns the file that a program, by what it wrote, looked for in vain although
-// the repository has it; empty where there is none.
+// missed returns the file of the repository that a program, by its output, looked for
+// in vain; empty without one.
 func (l looking) missed(stderr, stdout string) string {
 	for _, pattern := range said {
 		if file := l.named(pattern, stderr); file != "" {
@@ -74,7 +75,8 @@ func (l looking) named(pattern *lazyregexp.Regexp, text string) string {
 	return ""
 }
 
-// has reports whether the repository has a file or a folder that the program is not shown.
+// has reports whether the repository has a file or a folder that is hidden from the
+// program.
 func (l looking) has(name string) bool {
 	if !fs.ValidPath(name) || name == "." || l.shown[name] || slices.ContainsFunc(l.hidden, func(dir string) bool { return gitrepo.Covers(dir, name) }) {
 		return false
@@ -95,8 +97,9 @@ func (l looking) showsIn(dir string) bool {
 	return false
 }
 
-// candidates are the files that a name may mean: as it is from the folder of the program,
-// from those of its own files and from the root, and with the endings that languages add.
+// candidates returns the files that a name may refer to: relative to the program's
+// folder, its own files' folders and the root, and with the extensions that languages
+// add.
 func (l looking) candidates(name string) []string {
 	name = filepath.ToSlash(name)
 	var bases []string
@@ -118,7 +121,7 @@ func (l looking) candidates(name string) []string {
 		slices.Sort(folders[1:])
 		for _, dir := range slices.Compact(folders) {
 			bases = append(bases, path.Join(dir, name))
-			if !strings.Contains(name, "/") && strings.Contains(name, ".") { // a module of Python
+			if !strings.Contains(name, "/") && strings.Contains(name, ".") { // a Python module
 				bases = append(bases, path.Join(dir, strings.ReplaceAll(name, ".", "/")))
 			}
 		}

@@ -16,23 +16,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
-// A view says what programs of a checkout see of its files.
+// A view decides which files of a checkout programs see.
 type view struct {
 	runner   *Runner
 	checkout controller.Checkout
-	// dir has the files, and hidden is what no program sees of them.
+	// dir has the files, and hidden are the ones that no program sees.
 	dir    string
 	hidden sandbox.Hidden
 }
 
-// A viewKey names what is shown of a folder.
+// A viewKey identifies the visible part of a folder.
 type viewKey struct {
 	dir   string
 	shown [sha256.Size]byte
 }
 
-// shown is the sandbox for a program that sees what it is made of, and the files that it
-// is sent.
+// shown returns the sandbox for a program that sees its source files and its input
+// files.
 func shown(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
 	if start.Built == nil {
 		return box, nil
@@ -40,7 +40,8 @@ func shown(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
 	return box.Showing(sandbox.View{Files: append(start.Built.Paths(), start.Sent...), Folders: []string{path.Clean(start.Dir)}})
 }
 
-// Hidden returns what is hidden from a program that sees some files. It is found out once.
+// Hidden returns the paths hidden from a program that sees some files. It is computed
+// once.
 func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
 	key := viewKey{v.dir, sha256.Sum256(fmt.Appendf(nil, "%q %q %s", what.Files, what.Folders, what.List))}
 	r := v.runner
@@ -66,8 +67,8 @@ func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
 	return out, nil
 }
 
-// missed says of a program that looks for what it does not see which line is to be written,
-// and remembers it.
+// missed returns the line to add for a program that looks for an invisible file, and
+// remembers it.
 func (v view) missed(what sandbox.View) func(p sandbox.Program, stderr, stdout string) string {
 	l := looking{files: v.checkout.FS, tree: v.dir, shown: map[string]bool{}, hidden: v.hidden.Names}
 	if real, err := filepath.EvalSymlinks(v.dir); err == nil {
@@ -103,7 +104,7 @@ func (v view) missed(what sandbox.View) func(p sandbox.Program, stderr, stdout s
 	}
 }
 
-// name is the file that a command line starts, or else the command.
+// name returns the file that a command line starts, or else the command.
 func (l looking) name(argv []string) string {
 	for _, word := range argv {
 		if file := path.Join(l.dir, filepath.ToSlash(word)); l.shown[file] {

@@ -1,4 +1,4 @@
-// Package progress says how far the judging of a plan is.
+// Package progress describes the progress of judging a plan.
 package progress
 
 import (
@@ -9,22 +9,22 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Step says how many cases are done.
+// A Step is a step of the progress.
 type Step struct {
 	Done, Total int
-	// Again counts the measurements so far that tell regressions from noise.
+	// Again counts the measurements so far that distinguish regressions from noise.
 	Again int
-	// Outcome is that of the case, or of the measurement, that ended; nil at the
+	// Outcome is the outcome of the case, or of the measurement, that ended; nil at the
 	// start.
 	Outcome *run.Outcome
 	// Base is true while base is measured.
 	Base bool
-	// Held returns why no calls are sent now, and for how long; empty where they are.
-	// It may be called at any time; nil where other processes send them.
+	// Held returns the reason and the time for which no calls are sent; empty if they
+	// are. It may be called at any time; nil if other processes send them.
 	Held func() string
 }
 
-// Side is the one in progress: head or base.
+// Side returns the current side: head or base.
 func (s Step) Side() string {
 	if s.Base {
 		return "base"
@@ -32,8 +32,8 @@ func (s Step) Side() string {
 	return "head"
 }
 
-// Verdict is that of the case that ended; empty at the start, and while cases are
-// measured again.
+// Verdict returns the verdict of the finished case; empty at the start, and while cases
+// are measured again.
 func (s Step) Verdict() verdict.Verdict {
 	if s.Outcome == nil || s.Again > 0 {
 		return ""
@@ -41,18 +41,18 @@ func (s Step) Verdict() verdict.Verdict {
 	return s.Outcome.Result.Verdict
 }
 
-// Waiting says how many cases wait because no worker judges any case of their run.
+// Waiting describes cases that wait because no worker judges any case of their run.
 type Waiting struct {
-	// Cases is 0 where a worker judges one.
+	// Cases is 0 while a worker judges one.
 	Cases int
-	// Workers is how many are running that could, all of them busy with other cases.
+	// Workers counts the running workers that could judge them but are busy.
 	Workers int
-	// Programs says that the cases start programs, and no worker that is running has a
+	// Programs means that the cases start programs, and no running worker has a
 	// sandbox.
 	Programs bool
 }
 
-// String says what the cases wait for.
+// String returns what the cases wait for.
 func (w Waiting) String() string {
 	words := textfmt.Count(w.Cases, "case") + " wait"
 	if w.Cases == 1 {
@@ -70,5 +70,5 @@ func (w Waiting) String() string {
 	return words + fmt.Sprintf("; the %d that are running are busy", w.Workers)
 }
 
-// Queued says of a head that it is not looked at yet.
+// Queued describes a head that waits for its look.
 const Queued = "waits for its turn behind other heads"

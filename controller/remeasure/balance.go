@@ -18,8 +18,9 @@ type storedNight struct {
 // balancePage is the number of runs read at once.
 const balancePage = 100
 
-// balance sets what all nights of the window took, this one included, and what pull
-// requests saved by them. If a head has several runs, the one that saved most counts.
+// balance computes the cost of all nights of the window, including this one, and the
+// calls that they saved pull requests. If a head has several runs, the one with the
+// largest savings counts.
 func (c *Nightly) balance(ctx context.Context, night *report.Night) error {
 	window := c.Config.Noise.Defaulted().History
 	total := report.Balance{Days: int(window.Hours() / 24), Calls: night.Calls, CostUSD: night.CostUSD}

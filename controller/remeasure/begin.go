@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// BeginHistories has the histories of the cases that were compared begin at a time. It
-// is asked for where base was found to differ from what is stored of it.
+// BeginHistories restarts the histories of the compared cases at a time. It is called
+// if base was found to differ from its stored results.
 func (c *Comparison) BeginHistories(ctx context.Context, found *report.NoiseFindings, at time.Time) error {
 	var digests []string
 	for _, r := range c.Rows {

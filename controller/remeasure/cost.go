@@ -9,13 +9,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Estimate returns what telling regressions from noise may take at most, and what it
-// usually takes. It knows no outcome yet. stored tells the decision digests of base
-// that the ledger has, and left is what new cases take that have no row. The result
-// is nil where no case can be measured again.
+// Estimate returns the maximum and the usual effort of distinguishing regressions from
+// noise, before any outcome is known. stored reports which decision digests of base are
+// in the ledger, and left is the effort of new cases without a row. The result is nil
+// if no case can be measured again.
 func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *report.Expense {
 	options := c.options()
-	// what the measurements of the cases take once, without a history and with one.
+	// the effort of one measurement of all cases, without a history and with one.
 	var once [2]amount
 	most := amount{unpriced: left.Unpriced}
 	most.add(amount{calls: float64(left.ChanceCalls), usd: left.USD}, float64(confirm.Bound(confirm.Case{}, options)))
@@ -53,21 +53,21 @@ func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *repo
 	return out
 }
 
-// An amount is what measurements take.
+// An amount is the effort of measurements.
 type amount struct {
 	calls, usd float64
 	unpriced   bool
 }
 
-// add adds n times what a measurement takes.
+// add adds n times the effort of a measurement.
 func (a *amount) add(each amount, n float64) {
 	a.calls += n * each.calls
 	a.usd += n * each.usd
 	a.unpriced = a.unpriced || each.unpriced
 }
 
-// beforehand is what package confirm would be told about a row before it is measured;
-// false for one that is not compared.
+// beforehand returns the facts about a row for package confirm before a measurement;
+// false if it is not compared.
 func (c *Comparison) beforehand(row *Row, stored func(string) bool) (confirm.Case, bool) {
 	if !c.compared(row) {
 		return confirm.Case{}, false
@@ -81,7 +81,7 @@ func (c *Comparison) beforehand(row *Row, stored func(string) bool) (confirm.Cas
 		return known, false
 	}
 	known.Gone, known.Certain = row.Base.Case == nil || same, c.certain(row)
-	// A base that is stored may have a history, which is read later.
+	// A stored base may have a history, which is read later.
 	known.Base, known.Fresh = make([]confirm.Outcome, 1), true
 	if stored(row.BaseDigests.D) {
 		known.Base, known.Fresh = make([]confirm.Outcome, assumed), false
@@ -89,10 +89,10 @@ func (c *Comparison) beforehand(row *Row, stored func(string) bool) (confirm.Cas
 	return known, true
 }
 
-// assumed is how long a history is taken to be: of the length that can take most.
+// assumed is the assumed length of a history: the one with the highest effort.
 const assumed = 5
 
-// each is what a measurement of a row takes, at the more expensive side.
+// each returns the effort of measuring a row, on the more expensive side.
 func (c *Comparison) each(row *Row, known confirm.Case) amount {
 	var out amount
 	kept := plan.KeptNothing

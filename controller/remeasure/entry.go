@@ -17,19 +17,20 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// nextTo is how far apart the first measurements of the sides may be to count as
-// taken at the same time.
+// nextTo is the largest interval between the sides' first measurements that count as
+// simultaneous.
 const nextTo = time.Hour
 
-// An entry is a case that is compared.
+// An entry is a compared case.
 type entry struct {
 	row   *Row
 	known confirm.Case
-	// collected counts what of its history was measured for the history alone.
+	// collected counts the measurements in its history that were taken only for the
+	// history.
 	collected int
 }
 
-// entries are the cases whose first outcomes say something, with their history.
+// entries returns the cases with meaningful first outcomes, with their history.
 func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
 	var entries []*entry
 	for i := range c.Rows {
@@ -40,9 +41,8 @@ func (c *Comparison) entries(ctx context.Context) ([]*entry, error) {
 	return entries, c.addHistory(ctx, entries)
 }
 
-// entry is nil for a case that is not compared: that of a definition which is the
-// same on both sides, which is gone or was renamed, or of which a side has no
-// outcome.
+// entry returns nil for a case that is not compared: its definition is the same on both
+// sides, was removed or renamed, or a side has no outcome.
 func (c *Comparison) entry(row *Row) *entry {
 	if !c.compared(row) {
 		return nil
@@ -72,7 +72,7 @@ func (c *Comparison) entry(row *Row) *entry {
 	return e
 }
 
-// job measures the case at a side.
+// job returns the job that measures the case on a side.
 func (e *entry) job(side confirm.Side) run.Job {
 	head, base := e.row.Head, e.row.Base
 	switch {
@@ -84,8 +84,8 @@ func (e *entry) job(side confirm.Side) run.Job {
 		return *base
 	}
 	job := *base
-	// Both sides are measured under what is newest: an old measurement of one is
-	// no pair of a new one of the other.
+	// Both sides are measured under the newest digests: an old measurement of one side
+	// cannot be paired with a new one of the other.
 	if kept(e.row.Row) == plan.KeptNothing {
 		job.Scope.Nothing = head.Scope.Nothing || base.Scope.Nothing
 		if head.Scope.NotBefore.After(base.Scope.NotBefore) {
@@ -95,15 +95,15 @@ func (e *entry) job(side confirm.Side) run.Job {
 	return job
 }
 
-// compared reports whether the case of a row is at head and may be measured.
+// compared reports whether a row's case is at head and may be measured.
 func (c *Comparison) compared(row *Row) bool {
 	return row.Row.Head != nil && row.Row.Head.Skip == "" && row.Head.Case != nil && row.MovedFrom == "" && row.Action != plan.Skip
 }
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
-// outcome is what a measurement showed. Errors of one text at one target, and equal
-// replies that fail, may have a cause outside of the cases.
+// outcome converts a measurement. Errors with the same text at one target, and equal
+// failing replies, may have a cause outside of the cases.
 func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Outcome {
 	o := confirm.Outcome{Verdict: r.Verdict, Score: r.Score}
 	switch {
@@ -115,9 +115,9 @@ func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Out
 	return o
 }
 
-// certain reports whether nothing between the sides of a row is left to chance:
-// both decide about the same measurements, or all who answer are deterministic. Where head
-// was executed again, its target counts, although what is executed is the same.
+// certain reports whether the sides of a row differ without any chance: both decide
+// about the same measurements, or all called models are deterministic. If head was
+// executed again, its target counts, although the execution is the same.
 func (c *Comparison) certain(row *Row) bool {
 	if row.HeadDigests.J == row.BaseDigests.J && row.HeadDigests.D != row.BaseDigests.D && !row.Repeated {
 		return true
@@ -127,8 +127,8 @@ func (c *Comparison) certain(row *Row) bool {
 		(row.Base.Case == nil || deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
 }
 
-// deterministic reports whether a case comes out the same each time: its judges
-// answer the same, and where it is executed as a whole all others, too.
+// deterministic reports whether a case always has the same result: its judges answer
+// the same, and if it is executed as a whole, so do all others.
 func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool) bool {
 	return !slices.ContainsFunc(Asked(cfg, c, target, whole), func(name string) bool {
 		t, ok := cfg.Targets[name]
@@ -136,8 +136,8 @@ func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool
 	})
 }
 
-// Asked are the names of the targets that are asked about a case: its judges, and where
-// it is executed as a whole all others, too.
+// Asked returns the names of the targets called for a case: its judges, and if it is
+// executed as a whole, all others, too.
 func Asked(cfg *config.Config, c *schema.Case, target string, whole bool) []string {
 	roles := cfg.Roles.Targets()
 	var names []string
@@ -176,12 +176,11 @@ func Asked(cfg *config.Config, c *schema.Case, target string, whole bool) []stri
 	return names
 }
 
-// addHistory puts what base showed before in front of its first outcome. It counts
-// up to when head was measured first, so that a comparison that is made again has
-// the same.
+// addHistory puts base's earlier results before its first outcome. It counts up to
+// head's first measurement, so that a repeated comparison has the same history.
 func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 	window := c.HeadConfig.Noise.Defaulted().History
-	// When a case without base was measured matters only where it may be an outage.
+	// The time of measuring a case without a base only matters for a possible outage.
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.hasPast() && e.known.Head.Symptom == "" })
 	times, err := c.times(ctx, entries)
 	if err != nil {
@@ -221,8 +220,8 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 // hasPast reports whether base may have a history of the case.
 func (e *entry) hasPast() bool { return len(e.known.Base) > 0 && e.row.BaseCase != nil }
 
-// times are when the first outcomes of each side were measured: what is not stored
-// was measured in this run, which began at Started.
+// times returns the times of each side's first outcomes: outcomes that are not stored
+// were measured in this run, which began at Started.
 func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time.Time, err error) {
 	for side := range out {
 		jobs := make([]run.Job, len(entries))
@@ -256,8 +255,8 @@ func (e *entry) failed(side confirm.Side) bool {
 	return first.Verdict.Rank() < 0
 }
 
-// first is the job that the first outcome of a side is of; one of nothing at base for
-// a case that base does not have.
+// first returns the job of a side's first outcome; an empty job for a case that base
+// lacks.
 func (e *entry) first(side confirm.Side) run.Job {
 	switch {
 	case side == confirm.Base && e.row.Base == nil:
@@ -268,8 +267,8 @@ func (e *entry) first(side confirm.Side) run.Job {
 	return run.Job{Digests: e.row.HeadDigests, Scope: e.row.Head.Scope}
 }
 
-// setHistory adds the measurements other than the one that is compared with, which
-// was made at the time base; head was at the time head.
+// setHistory adds the measurements except the compared one, which was made at the time
+// base; head was made at the time head.
 func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
 	bar := e.known.Base[0].Verdict
 	if i := slices.IndexFunc(found, func(m ledger.Measurement) bool { return m.At.Equal(base) && m.Result.Verdict == bar }); i >= 0 {
@@ -291,14 +290,14 @@ func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
 	}
 }
 
-// isPastOnly reports whether the history of the case is long enough only because of what was
-// measured for the history.
+// isPastOnly reports whether the history of the case is long enough only because of
+// measurements for the history.
 func (e *entry) isPastOnly() bool {
 	n := len(e.known.Base)
 	return !e.known.Certain && !e.known.Gone && n >= confirm.Enough && n-e.collected < confirm.Enough
 }
 
-// savedCalls estimates how many calls the histories saved that were measured for their own
+// savedCalls estimates the calls saved by histories that were measured for their own
 // sake.
 func (c *Comparison) savedCalls(entries []*entry) int {
 	once := 0
@@ -310,7 +309,7 @@ func (c *Comparison) savedCalls(entries []*entry) int {
 	return max(0, confirm.Usual(once, 0)-confirm.Usual(0, once))
 }
 
-// spend adds to the outcome of a side what measuring the case again took.
+// spend adds the cost of a rerun to the outcome of a side.
 func (e *entry) spend(c *Comparison, side confirm.Side, o run.Outcome) {
 	outcomes, id := e.side(c, side)
 	was, ok := outcomes[id]
@@ -321,7 +320,7 @@ func (e *entry) spend(c *Comparison, side confirm.Side, o run.Outcome) {
 	outcomes[id] = was
 }
 
-// replace puts the outcome of a measurement in the place of the first.
+// replace replaces the first outcome by the outcome of a measurement.
 func (e *entry) replace(c *Comparison, side confirm.Side, o run.Outcome) {
 	outcomes, id := e.side(c, side)
 	is := outcomes[id]

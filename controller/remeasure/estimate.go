@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// charactersPerToken is what a token of English takes on average.
+	// charactersPerToken is the average number of characters in a token of English.
 	charactersPerToken = 4
-	// replyTokens is taken for the length of a reply.
+	// replyTokens is the assumed length of a reply.
 	replyTokens = 300
-	// questionCharacters is assumed for a judge's instructions besides the case
-	// and the reply.
+	// questionCharacters is the assumed length of a judge's instructions besides the
+	// case and the reply.
 	questionCharacters = 2000
-	// usualTurns is taken for the length of a conversation without a limit.
+	// usualTurns is the assumed length of a conversation without a limit.
 	usualTurns = 5
 )
 
@@ -29,7 +29,7 @@ type Estimate struct {
 	Calls  int
 	Tokens int64
 	USD    float64
-	// Unpriced means that USD lacks calls whose price is not known.
+	// Unpriced means that USD lacks calls with an unknown price.
 	Unpriced bool
 	// Chance means that a model is called whose next answer may differ.
 	Chance bool
@@ -37,7 +37,7 @@ type Estimate struct {
 	RetryCalls int
 	// whole means that nothing of the case is stored.
 	whole bool
-	// slack bounds how much more than its share one call may take.
+	// slack bounds the excess of one call over its share.
 	slack ledger.Amount
 	// least is the estimate of a conversation that ends at once. It is nil if the
 	// length is known.
@@ -92,7 +92,7 @@ type estimator struct {
 	executions, judgements int
 }
 
-// count estimates the case with conversations of so many replies of the target.
+// count estimates the case for conversations with a number of the target's replies.
 func (e *estimator) count(turns int) Estimate {
 	q := Estimate{whole: e.executions == e.samples && e.judgements == e.samples}
 	// Every message of a conversation sends the earlier ones again.
@@ -118,7 +118,7 @@ func (e *estimator) count(turns int) Estimate {
 	return q
 }
 
-// judge adds the calls of the judges of so many samples.
+// judge adds the calls of the samples' judges.
 func (e *estimator) judge(q *Estimate, judges []load.Callee, samples int, characters int64) {
 	for _, judge := range judges {
 		name := judge.Target
@@ -129,7 +129,7 @@ func (e *estimator) judge(q *Estimate, judges []load.Callee, samples int, charac
 	}
 }
 
-// add adds n calls of so many characters to a target.
+// add adds n calls of a given length to a target.
 func (e *estimator) add(q *Estimate, name string, n int, characters int64) {
 	if n == 0 {
 		return
@@ -138,7 +138,7 @@ func (e *estimator) add(q *Estimate, name string, n int, characters int64) {
 	t := e.targets[name]
 	q.Chance = q.Chance || !t.Deterministic()
 	if t.Provider == config.Replay || t.Provider == config.Mock {
-		return // they call nobody
+		return // they call no target
 	}
 	one := ledger.Amount{Tokens: characters/charactersPerToken + replyTokens}
 	if t.Price == nil {
@@ -152,7 +152,7 @@ func (e *estimator) add(q *Estimate, name string, n int, characters int64) {
 	q.slack = ledger.Amount{Tokens: max(q.slack.Tokens, slack.Tokens), USD: max(q.slack.USD, slack.USD)}
 }
 
-// Need returns what a budget must have left for the case.
+// Need returns the budget that must be left for the case.
 func (q *Estimate) Need() run.Need {
 	likely := ledger.Amount{Calls: int64(q.Calls), Tokens: q.Tokens, USD: q.USD}
 	n := run.Need{Likely: likely, Peak: likely.Plus(q.slack)}
@@ -172,7 +172,7 @@ type Total struct {
 	// ChanceCalls counts the calls of cases whose answers may differ between runs.
 	ChanceCalls int
 	USD         float64
-	// Unpriced means that USD lacks calls whose price is not known.
+	// Unpriced means that USD lacks calls with an unknown price.
 	Unpriced bool
 }
 

@@ -17,13 +17,13 @@ const mostMeasurements = 50
 
 // A FlakySubject is a case whose stored measurements decide whether it is flaky.
 type FlakySubject struct {
-	// Name is the key of the case, with the target where there are several.
+	// Name is the key of the case, with the target if there are several.
 	Name    string
 	Case    *schema.Case
 	Digests plan.Digests
 }
 
-// A FlakyFinding counts the measurements of a subject and tells whether it is flaky.
+// A FlakyFinding counts the measurements of a subject and reports whether it is flaky.
 type FlakyFinding struct {
 	Measurements int
 	// Flaky is nil if the case is not flaky.

@@ -1,12 +1,12 @@
 // Package remeasure measures cases again until it is clear which differences between
-// base and head are real. It also estimates what judging a case takes, lengthens
-// histories by night, and finds flaky cases.
+// base and head are real. It also estimates the effort of judging a case, lengthens
+// histories at night, and finds flaky cases.
 //
-// A [Comparison] has the cases with what their first measurements showed, and
-// [Comparison.Decide] asks for further ones as package confirm says. Each of them is
-// stored under digests of its own before it counts. So a comparison that ends early
-// and is made again finds its measurements in the ledger, asks for the others, and
-// comes to the same result as one that did not end.
+// A [Comparison] has the cases with their first measurements, and [Comparison.Decide]
+// takes the further ones requested by package confirm. Each is stored under its own
+// digests before it counts. So an interrupted comparison that is repeated finds its
+// measurements in the ledger, takes the others, and has the same result as an
+// uninterrupted one.
 package remeasure
 
 import (
@@ -31,37 +31,37 @@ import (
 type Row struct {
 	*plan.Row
 	Head run.Job
-	// Base has no case where base cannot be measured again. It is nil where base does
-	// not have the case.
+	// Base has no case if base cannot be measured again. It is nil if base lacks the
+	// case.
 	Base *run.Job
 }
 
-// A Comparison is what is compared, and what measuring it again takes.
+// A Comparison is a comparison with the means to measure its cases again.
 type Comparison struct {
 	Rows []Row
-	// Head and Base are the first outcomes by the ID at the side. The cost of
-	// measuring again is added to them, and outcomes of an outage are replaced.
+	// Head and Base map IDs to the sides' first outcomes. The cost of reruns is added
+	// to them, and outcomes of an outage are replaced.
 	Head, Base map[string]report.Outcome
-	// HeadConfig decides; BaseConfig is what base is measured with.
+	// HeadConfig decides; base is measured with BaseConfig.
 	HeadConfig, BaseConfig *config.Config
-	// Required reports whether the gate asks for a key by name.
+	// Required reports whether the gate requires a key by name.
 	Required func(key string) bool
-	// Improvements asks for cases that got better, too.
+	// Improvements also measures improved cases again.
 	Improvements bool
 	Ledger       *ledger.Ledger
-	// Started is when the first measurements of this run began.
+	// Started is the start of this run's first measurements.
 	Started time.Time
-	// Measure is nil where nothing is measured: then only what is stored counts.
+	// Measure is nil if nothing is measured: then only stored results count.
 	Measure Measure
 }
 
-// A Measure runs jobs of a side and returns their outcomes in the same order. The
-// sides are measured at the same time.
+// A Measure runs jobs of a side and returns their outcomes in the same order. The sides
+// are measured concurrently.
 type Measure func(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error)
 
-// Decide measures what has to be measured again and says what the differences are.
-// The error is the ledger's. Where a budget or the end of ctx keeps measurements
-// from being made, the result is not complete.
+// Decide takes the necessary reruns and classifies the differences. The error is the
+// ledger's. If a budget or the end of ctx prevents measurements, the result is
+// incomplete.
 func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) {
 	// Stored measurements are read even if the run was interrupted.
 	entries, err := c.entries(context.WithoutCancel(ctx))
@@ -86,20 +86,20 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 	return out, nil
 }
 
-// options are those that the configuration sets.
+// options returns the configured options.
 func (c *Comparison) options() confirm.Options {
 	settings := c.HeadConfig.Noise.Defaulted()
 	return confirm.Options{
 		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
-		// The run's budget bounds the calls themselves. A bound here would make what is
-		// asked depend on where the run was interrupted.
+		// The run's budget bounds the calls themselves. A bound here would make the
+		// requests depend on the point of an interruption.
 		Budget: -1, Improvements: c.Improvements, Scores: c.HeadConfig.Gate.Scores == config.ScoresFail,
 	}
 }
 
-// Further returns the digests under which a further measurement of a row's case at a side
-// is stored: the ordinal-th of the comparison of its sides. They depend on the plan
-// alone, so that a process that plans the same commits derives the same ones.
+// Further returns the digests of a further measurement of a row's case on a side: the
+// ordinal-th of the comparison of its sides. They depend only on the plan, so a process
+// that plans the same commits derives the same ones.
 func Further(row *plan.Row, side confirm.Side, ordinal int) plan.Digests {
 	own, other := row.HeadDigests, row.BaseDigests
 	if side == confirm.Base {
@@ -107,19 +107,19 @@ func Further(row *plan.Row, side confirm.Side, ordinal int) plan.Digests {
 	}
 	against := other.D
 	if sharesExecution(row) && row.Repeated {
-		against += " anew" // which is another measurement than one of the stored transcript
+		against += " anew" // a different measurement than one of the stored transcript
 	}
 	return own.Bare().Remeasured(against, ordinal, kept(row))
 }
 
-// sharesExecution reports whether the sides of a row execute the same and judge or decide
-// it differently.
+// sharesExecution reports whether the sides of a row have the same execution and differ
+// in judging or deciding.
 func sharesExecution(row *plan.Row) bool {
 	return active(row.Base) && row.HeadDigests.E == row.BaseDigests.E && row.HeadDigests.D != row.BaseDigests.D
 }
 
-// kept says what a further measurement of a row's case keeps: the transcript, where both
-// sides judge the same one differently.
+// kept returns the part that a further measurement of a row's case keeps: the
+// transcript, if both sides judge the same one differently.
 func kept(row *plan.Row) plan.Kept {
 	return plan.Kept(sharesExecution(row) && !row.Repeated)
 }
@@ -128,13 +128,12 @@ func kept(row *plan.Row) plan.Kept {
 // judge a stored transcript again.
 func Executes(row *plan.Row) bool { return kept(row) == plan.KeptNothing }
 
-// A decider is a comparison that is being decided.
+// A decider decides a comparison.
 type decider struct {
 	*Comparison
 	entries   []*entry
 	procedure *confirm.Procedure
-	// taken are the outcomes of what was asked, and why what kept one from being
-	// taken.
+	// taken are the outcomes of the requests, and why is the reason for a missing one.
 	taken map[confirm.Request]run.Outcome
 	why   string
 }
@@ -180,7 +179,7 @@ func (d *decider) measure(ctx context.Context, batch []confirm.Request) error {
 		})
 	}
 	err = group.Wait()
-	// Nobody measures any more who could read what this changes.
+	// Nobody measures any more who could read these changes.
 	for side, some := range outcomes {
 		for i, o := range some {
 			d.record(batch[due[side][i]], o)
@@ -189,7 +188,7 @@ func (d *decider) measure(ctx context.Context, batch []confirm.Request) error {
 	return err
 }
 
-// stored are the decisions that the ledger has on the jobs, nil for the others.
+// stored returns the ledger's decisions on the jobs, nil for missing ones.
 func (c *Comparison) stored(ctx context.Context, jobs []run.Job) ([]*ledger.Decision, error) {
 	places := map[ledger.Scope][]int{}
 	for i, j := range jobs {
@@ -212,7 +211,8 @@ func (c *Comparison) stored(ctx context.Context, jobs []run.Job) ([]*ledger.Deci
 	return out, nil
 }
 
-// record notes an outcome. One that a budget or an interruption left out is none.
+// record records an outcome. One that a budget or an interruption left out does not
+// count.
 func (d *decider) record(r confirm.Request, o run.Outcome) {
 	e := d.entries[r.Case]
 	e.spend(d.Comparison, r.Side, o)
@@ -227,9 +227,8 @@ func (d *decider) record(r confirm.Request, o run.Outcome) {
 	}
 }
 
-// job is the job that measures what is asked for. Where the first outcome is an error,
-// which is not stored, the case itself is measured: a run that goes on later finds
-// it, and counts from there.
+// job returns the job of a request. If the first outcome is an error, which is not
+// stored, the case itself is measured: a continued run finds it, and counts from there.
 func (d *decider) job(r confirm.Request) run.Job {
 	e := d.entries[r.Case]
 	job := e.job(r.Side)
@@ -250,7 +249,7 @@ func (d *decider) job(r confirm.Request) run.Job {
 	return job
 }
 
-// need is what a measurement of a row at a side takes.
+// need returns the effort of measuring a row on a side.
 func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) Estimate {
 	cfg, job, known := c.HeadConfig, row.Head, plan.Stored{}
 	if side == confirm.Base {
@@ -262,7 +261,7 @@ func (c *Comparison) need(row *Row, side confirm.Side, kept plan.Kept) Estimate 
 	return NewEstimate(cfg, job, known)
 }
 
-// finish lists what was measured, and puts what an outage spoiled right.
+// finish lists the measurements, and replaces outcomes spoiled by an outage.
 func (d *decider) finish(out *report.NoiseFindings) {
 	requests := slices.SortedFunc(maps.Keys(d.taken), func(a, b confirm.Request) int {
 		return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Side, a.Side))

@@ -8,13 +8,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// window is how many further measurements of a side are looked up at once. None of
-// so many in a row is stored only where the rest is not either.
+// window is the number of a side's further measurements that are looked up at once. If
+// a whole window is missing, so is the rest.
 const window = 8
 
-// Stored returns the digests of the further measurements that the ledger has of the
-// cases of two checkouts, by the IDs of the cases. They are those that a comparison of
-// the checkouts reads again, with the ones next to them, which may be unfinished.
+// Stored returns the digests of the ledger's further measurements of two checkouts'
+// cases, by the cases' IDs. A comparison of the checkouts reads them again, together
+// with the adjacent ones, which may be unfinished.
 func Stored(ctx context.Context, store *ledger.Ledger, head, base map[string]plan.Digests) ([]plan.Digests, error) {
 	type side struct{ own, other plan.Digests }
 	var sides []side

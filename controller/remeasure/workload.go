@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/packed"
 )
 
-// A Workload holds what the estimate of a case depends on. It is small enough to be
+// A Workload has the data for the estimate of a case. It is small enough to be
 // remembered in place of the case.
 type Workload struct {
 	samples int

@@ -23,12 +23,12 @@ const (
 
 var outcomes = []string{Failed, Errors, Flaky}
 
-// recalled is how many runs back the last one is looked for.
+// recalled bounds the number of runs searched for the last one.
 const recalled = 5000
 
-// Last returns the cases that ended in one of the ways in the newest run of a head
-// that is stored without a repository, as those of a working tree are. The error is
-// a [*Mistake] if a word is unknown or there is no run, else the ledger's.
+// Last returns the cases with one of the results in the newest run of a head that is
+// stored without a repository, as a working tree's runs are. The error is a [*Mistake]
+// if a word is unknown or there is no run, else the ledger's.
 func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(outcomes, way) {

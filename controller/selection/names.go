@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// targets returns the targets that names mean, each once. The error says what may
-// be meant by a name that is not known.
+// targets returns the targets that names refer to, each once. The error suggests a
+// target for an unknown name.
 func targets(settings schema.Settings, names []string) ([]string, error) {
 	var found []string
 	for _, written := range names {
@@ -28,10 +28,10 @@ func targets(settings schema.Settings, names []string) ([]string, error) {
 	return found, nil
 }
 
-// checkStatuses refuses what is not a status: unlike tags, there are three.
+// checkStatuses refuses an unknown status: unlike tags, there are only three.
 func checkStatuses(statuses []string) error {
 	if len(statuses) == 0 {
-		return nil // the schemas take longer to read than a small plan to make
+		return nil // reading the schemas takes longer than a small plan
 	}
 	known := document.Shapes()["#Testcase"].Fields["status"].Enum
 	for _, status := range statuses {

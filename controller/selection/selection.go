@@ -1,6 +1,5 @@
-// Package selection says which cases of the working tree a person means, and
-// whether what is stored of them serves: by keys and labels, by the targets that
-// they are run against, and by what became of them the last time.
+// Package selection selects cases of the working tree by keys and labels, by their
+// targets, and by their last results, and decides whether stored results are used.
 //
 // Most callers fill in a [Selection] and put it into a request with
 // [Selection.Request].
@@ -17,36 +16,35 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Selection says which cases of the working tree a command is about, and
-// whether what is stored of them serves.
+// A Selection selects cases of the working tree for a command, and decides whether
+// stored results are used.
 type Selection struct {
 	choice.Filter
-	// Targets are those of a [controller.Request], by any name.
+	// Targets are the [controller.Request]'s, by any name.
 	Targets []string
-	// Only keeps the cases that ended so in the last run, see [Last].
+	// Only keeps the cases with these results in the last run, see [Last].
 	Only []string
-	// All takes cases, too, that nothing affects.
+	// All includes unaffected cases.
 	All bool
-	// Fresh has the cases judged again that are looked at.
+	// Fresh judges the selected cases again.
 	Fresh bool
-	// Repeat has every case judged with so many fresh samples; 0 with its
-	// iterations.
+	// Repeat judges every case with so many fresh samples; 0 with its iterations.
 	Repeat int
 }
 
-// mostRepeats is how many samples of a case may be asked for.
+// mostRepeats bounds the requested samples of a case.
 const mostRepeats = 1000
 
-// A Mistake is a selection that means nothing. It says what may be meant.
+// A Mistake is an invalid selection, with a suggestion.
 type Mistake struct{ text string }
 
-// Error is the text.
+// Error returns the text.
 func (m *Mistake) Error() string { return m.text }
 
 func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
 
-// Request puts the selection into a request for the working tree that has its
-// head and its ledger. The error is a [*Mistake], or the ledger's.
+// Request puts the selection into a request for the working tree that has its head and
+// its ledger. The error is a [*Mistake], or the ledger's.
 func (s *Selection) Request(ctx context.Context, req *controller.Request) (chosen *choice.Choice, err error) {
 	if err := checkStatuses(s.Statuses); err != nil {
 		return nil, err
@@ -74,7 +72,7 @@ func (s *Selection) Request(ctx context.Context, req *controller.Request) (chose
 		req.Fresh, kind = &plan.Reason{Part: "repeat", Message: fmt.Sprintf("--repeat asks for %d fresh samples", s.Repeat)}, controller.Fresh
 	case s.Fresh:
 		req.Fresh, kind = &plan.Reason{Part: "fresh", Message: "--fresh judges again"}, controller.Fresh
-		req.Chosen = req.Chosen || len(s.Keys) > 0 // somebody names what looked wrong
+		req.Chosen = req.Chosen || len(s.Keys) > 0 // the user names suspicious cases
 	}
 	req.Invocation, err = controller.ContinueInvocation(ctx, req.Ledger, kind, time.Now())
 	return chosen, err

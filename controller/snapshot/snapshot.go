@@ -1,5 +1,5 @@
-// Package snapshot remembers what a repository has for definitions, so that a
-// process reads only the files that changed since another one looked.
+// Package snapshot remembers a repository's definitions, so that a process only reads
+// the files that changed since the last one.
 //
 // Most callers want [Store.Worktree].
 package snapshot
@@ -25,13 +25,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Store remembers in a file what one commit has for definitions. The
-// definitions of another commit follow from the files that differ, so that one
-// is enough for all of them.
+// A Store remembers the definitions of one commit in a file. Another commit's
+// definitions follow from the files that differ, so one is enough for all.
 type Store struct {
-	// Path is the file. One that cannot be read or written costs only time.
+	// Path is the file. If it is unreadable or unwritable, only time is lost.
 	Path string
-	// Program names the build: what another made of the same files is not used.
+	// Program identifies the build: the results of another build are not used.
 	Program string
 	// Changed lists the files that differ between two commits.
 	Changed func(ctx context.Context, from, to string) ([]string, error)
@@ -42,11 +41,11 @@ type header struct {
 	Program  string `json:"program"`
 	Settings string `json:"settings"` // hex SHA-256
 	Commit   string `json:"commit"`
-	// Environment is that of the notes; empty where none were taken.
+	// Environment is the environment of the notes; empty without notes.
 	Environment string `json:"environment,omitempty"`
 }
 
-// A State is what definitions are read from.
+// A State is the source of definitions.
 type State struct {
 	// Commit is 40 hex digits; it does not matter for a working tree.
 	Commit   string
@@ -54,11 +53,11 @@ type State struct {
 	Settings schema.Settings
 }
 
-// Notes are taken of every case of a snapshot. The zero Notes takes none and
-// keeps those that were taken before.
+// Notes are taken on every case of a snapshot. The zero Notes takes none and keeps
+// existing ones.
 type Notes struct {
-	// Environment names what the notes depend on besides the case. Notes of
-	// another environment are taken again.
+	// Environment identifies the notes' inputs besides the case. Notes of another
+	// environment are taken again.
 	Environment string
 	// Take returns the note of a case, which is not empty.
 	Take func(*schema.Case) string
@@ -99,9 +98,8 @@ func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snap
 	return snapshot, nil
 }
 
-// Worktree returns the snapshot of the working tree of a repository: what is
-// remembered of HEAD, with the files that differ from it loaded again. It is nil
-// where nothing is committed yet.
+// Worktree returns the snapshot of a repository's working tree: HEAD's, with the files
+// that differ from it loaded again. It is nil before the first commit.
 func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work State, notes Notes) (*load.Snapshot, error) {
 	settings := work.Settings
 	head, err := repo.Resolve(ctx, "HEAD")
@@ -143,8 +141,8 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 	return change.Snapshot(), nil
 }
 
-// ThisProgram names the build that runs: two builds of one version need not
-// compile a definition to the same cases.
+// ThisProgram identifies the running build: two builds of one version may compile a
+// definition to different cases.
 func ThisProgram() string {
 	name, err := os.Executable()
 	if err != nil {
@@ -200,8 +198,8 @@ func readText(path string) (string, error) {
 	return text.String(), err
 }
 
-// move takes a snapshot from one commit to another; nil where that cannot be
-// done, such as when the first commit is gone from the repository.
+// move updates a snapshot from one commit to another; nil if that is impossible, for
+// example because the first commit is missing from the repository.
 func (s Store) move(ctx context.Context, snapshot *load.Snapshot, from string, to State, opts load.Options) *load.Snapshot {
 	changed, err := s.Changed(ctx, from, to.Commit)
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// deepest is how many folders deep folders of prompts are looked for, and
-	// mostFolders how many folders are looked into.
+	// deepest bounds the depth at which folders of prompts are searched, and
+	// mostFolders the number of searched folders.
 	deepest     = 4
 	mostFolders = 5_000
-	// mostRead is how much of a program is searched for the files that it reads, and of
-	// a file for whether it is a text.
+	// mostRead bounds the part of a program that is searched for the names of its
+	// files, and the part of a file that is checked for text.
 	mostRead = 1 << 20
 )
 
-// promptNames are the folders in which agents keep what they say and what they are.
+// promptNames are the usual folders of agents' prompts and descriptions.
 var promptNames = []string{"prompts", "agents"}
 
 // InPromptFolder reports whether a file is in a folder of prompts that is not hidden.
@@ -62,11 +62,11 @@ func PromptFolders(ctx context.Context, fsys fs.FS) ([]string, error) {
 	return found, err
 }
 
-// quoted finds what may be the name of a text in a program.
+// quoted matches possible names of text files in a program.
 var quoted = lazyregexp.New("[\"'`]([\\w./-]+\\.(?:md|txt|j2|jinja2?|prompt|tmpl|mustache|hbs|ya?ml|json|xml))[\"'`]")
 
-// Reads lists the texts that the files of a program without inputs name by a path, from
-// the root or from the folder of the file, and that are there.
+// Reads lists the existing text files that the files of a program without inputs name
+// by a path, from the root or from the file's folder.
 func Reads(fsys fs.FS, t config.Target) []string {
 	if !t.Implied {
 		return nil
@@ -86,13 +86,13 @@ func Reads(fsys fs.FS, t config.Target) []string {
 	return slices.Compact(found)
 }
 
-// IsText reports whether a file is there and holds a text.
+// IsText reports whether a file exists and contains text.
 func IsText(fsys fs.FS, name string) bool {
 	data := head(fsys, name)
 	return len(data) > 0 && !bytes.ContainsRune(data, 0)
 }
 
-// head is the beginning of a file; nil where it cannot be read.
+// head returns the beginning of a file; nil if it is unreadable.
 func head(fsys fs.FS, name string) []byte {
 	f, err := fsys.Open(name)
 	if err != nil {

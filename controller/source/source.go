@@ -1,6 +1,6 @@
-// Package source says which files a target is built from and what of them counts
-// for its identity: those that its inputs name and, for a program, what it sees
-// besides, which is what is around it.
+// Package source determines the files that a target is built from, and their part in
+// its identity: the files named in its inputs and, for a program, the files around it
+// that it sees.
 //
 // Most callers want [Read] and then [Source.Facts].
 package source
@@ -24,15 +24,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// mostNamed is how many files are a part each of the identity. If there are more, all of
-// them are one part: every case of the target has its parts.
+// mostNamed bounds the files that are separate parts of the identity. If there are
+// more, all of them are one part: every case of the target has its parts.
 const mostNamed = 32
 
-// A Source is what a target is built from in one state of the repository.
+// A Source has the source files of a target in one state of the repository.
 type Source struct {
 	named []file
-	// folders hold a program, rest its files there. In the root only files with one of the
-	// endings count, unless whole is set.
+	// folders contain a program, rest are its files there. In the root only files with
+	// one of the extensions count, unless whole is set.
 	folders []string
 	endings []string
 	whole   bool
@@ -42,18 +42,18 @@ type Source struct {
 	finder *program.Finder
 }
 
-// A file is known by what it holds.
+// A file is identified by its content.
 type file struct{ name, hash string }
 
-// A State is the repository with the settings that hold there.
+// A State is the repository with its settings.
 type State struct {
 	FS         fs.FS
 	Config     *config.Config
 	ConfigFile string
 }
 
-// Read finds the files of a target. The error says so where there are more than
-// can be looked at, or where the context has ended.
+// Read finds the files of a target. It fails if there are too many, or if the context
+// has ended.
 func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	var out Source
 	names, err := Matches(ctx, s.FS, t.Inputs)
@@ -88,8 +88,8 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	return out, err
 }
 
-// around lists the files around a program: of a folder all, and of the root those of its
-// language, or all where neither its command nor its inputs name a file.
+// around lists the files around a program: all files of a folder, and in the root the
+// files of its language, or all if neither its command nor its inputs name a file.
 func (s *Source) around(ctx context.Context, fsys fs.FS, t config.Target) ([]string, error) {
 	all, err := Matches(ctx, fsys, s.inputs)
 	if err != nil {
@@ -125,7 +125,7 @@ func isFile(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Paths are the files that a program is built from, which are those that it sees.
+// Paths returns a program's source files, which are the files that it sees.
 func (s Source) Paths() []string {
 	var names []string
 	for _, f := range slices.Concat(s.named, s.rest) {
@@ -134,8 +134,8 @@ func (s Source) Paths() []string {
 	return names
 }
 
-// Folders are those of the files that the command line of a program names; the root of
-// the repository where neither that nor inputs name any. It is nil for other targets.
+// Folders returns the folders of the files in a program's command line; the root of the
+// repository if neither that nor inputs name any. It is nil for other targets.
 func Folders(fsys fs.FS, t config.Target) []string {
 	if t.Provider != config.Command {
 		return nil
@@ -159,8 +159,8 @@ func Folders(fsys fs.FS, t config.Target) []string {
 	return outermost
 }
 
-// Counts reports whether a change of a file is one of the target, although no
-// input names it.
+// Counts reports whether a change of a file is one of the target, although no input
+// names it.
 func (s Source) Counts(name string) bool {
 	if slices.ContainsFunc(s.inputs, func(glob string) bool { return glob == name || wildcard.Match(glob, name) }) {
 		return true
@@ -174,7 +174,7 @@ func (s Source) Counts(name string) bool {
 	return slices.ContainsFunc(s.folders, in)
 }
 
-// Files returns what the files around a program hold, by their names.
+// Files maps the files around a program to their contents.
 func (s Source) Files() map[string]string {
 	out := make(map[string]string, len(s.rest))
 	for _, f := range s.rest {
@@ -183,9 +183,9 @@ func (s Source) Files() map[string]string {
 	return out
 }
 
-// Facts are the properties of the files that count for the identity of the
-// target. If many are one fact, it names one that is not what it is in the other state, nil
-// standing for none that is known.
+// Facts returns the properties of the files that count for the target's identity. If
+// many are one fact, it names a file that differs from the other state; other may be
+// nil.
 func (s Source) Facts(other *Source) []plan.Fact {
 	var facts []plan.Fact
 	add := func(files []file) {
@@ -212,7 +212,7 @@ func (s Source) Facts(other *Source) []plan.Fact {
 	return append(facts, plan.Fact{Name: "files of " + where, Value: hex.EncodeToString(sum.Sum(nil)), File: s.changed(other)})
 }
 
-// changed is the first file that differs, or a folder where that is not known.
+// changed returns the first file that differs, or a folder if it is unknown.
 func (s Source) changed(other *Source) string {
 	where := strings.Join(s.folders[:min(1, len(s.folders))], "")
 	if other == nil {
@@ -249,7 +249,7 @@ func hashed(ctx context.Context, names []string, hash func(string) (string, erro
 		}
 		sum, err := hash(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // gone since it was listed
+			continue // removed since the listing
 		}
 		if err != nil {
 			return nil, err

@@ -8,17 +8,17 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A Start is what starting the programs of a case depends on.
+// A Start lists the inputs of starting a case's programs.
 type Start struct {
-	// Inputs are globs of the files that command targets are built from.
+	// Inputs are globs of the source files of command targets.
 	Inputs []string
-	// Sources are what command targets are built from that name no inputs, on
-	// both sides: a head cannot take a file out that base counts.
+	// Sources are the source files of command targets without inputs, on both sides: a
+	// head cannot remove a file that base counts.
 	Sources []Source
-	// Files are those of programs that judge, of either side, and those that
-	// name programs: the definition and what it takes evaluators from.
+	// Files are the files of judging programs, of either side, and the files that name
+	// programs: the definition and the files of its evaluators.
 	Files []string
-	// Reads are the files that are handed to programs by their path.
+	// Reads are the files that programs get by their path.
 	Reads []string
 }
 
@@ -32,8 +32,8 @@ func (s *Start) AddPrograms(ev schema.Evaluator, programs []evaluator.Program) {
 	}
 }
 
-// Changed returns the first of the changed files that a start depends on, and
-// whether that is only read. It is empty where there is none.
+// Changed returns the first changed file that a start depends on, and whether it is
+// only read; empty without one.
 func (s Start) Changed(changed []string) (file string, read bool) {
 	for _, name := range changed {
 		counts := func(s Source) bool { return s.Counts(name) }

@@ -13,20 +13,20 @@ import (
 
 // Decide applies the rules of the evaluators to the samples of a case.
 //
-// The score of the case is Σ w·s / Σ w over the evaluators, where s is the
-// mean over the samples. It passes when every evaluator passes. Samples that
-// ended in an error, or that do not fit the evaluators, are left out; when none
-// remains, or when the weights give no mean, the verdict is [Error]. The reason
-// is that of the first evaluator that failed, else of the first.
+// The score of the case is Σ w·s / Σ w over the evaluators, where s is the mean over
+// the samples. It passes when every evaluator passes. Samples that ended in an error,
+// or that do not fit the evaluators, are left out; if none remains, or if the weights
+// give no mean, the verdict is [Error]. The reason comes from the first evaluator that
+// failed, else from the first.
 func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 	return DecideCase(&schema.Case{Evaluators: evaluators}, samples)
 }
 
-// DecideCase is [Decide] by the policy of the case. If that has bands, the
-// case passes and is borderline by its score, compared after rounding to 1e-9,
-// whichever evaluators pass; it fails where something that is required does not
-// hold, whatever the score (the verdicts of the evalcase format). The rule of what is
-// required may make the score of the case 0, too, as AgentV does.
+// DecideCase is [Decide] with the policy of the case. If that has bands, the case
+// passes or is borderline by its score, compared after rounding to 1e-9, whichever
+// evaluators pass; it fails if a demand is not met, whatever the score (the verdicts of
+// the evalcase format). The rule of a demand may also make the score of the case 0, as
+// AgentV does.
 func DecideCase(c *schema.Case, samples []Sample) Result {
 	evaluators := c.Evaluators
 	if len(evaluators) == 0 {
@@ -41,7 +41,7 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	}
 	res := Result{Samples: len(judged)}
 	var sum, weights float64
-	broken := -1 // the first evaluator with a demand that does not hold
+	broken := -1 // the first evaluator with an unmet demand
 	unanimous, isZero := false, false
 	for i, ev := range evaluators {
 		unanimous = unanimous || ev.Rule.Unanimous
@@ -64,13 +64,13 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	}
 	res.Score = &score
 	if res.Verdict = conclusion(c.Policy.Bands, res, broken < 0); res.Verdict == Pass && unanimous && len(judged) < len(samples) {
-		return Result{Verdict: Error, Samples: len(judged), Reason: problem} // every sample has to pass, and one is not known
+		return Result{Verdict: Error, Samples: len(judged), Reason: problem} // every sample must pass, and one is unknown
 	}
 	res.Reason = res.Evaluators[decisive(res, broken)].Reason
 	return res
 }
 
-// best decides on each sample alone, and returns the best result: that of the best verdict with
+// best decides on each sample alone, and returns the best result: the best verdict with
 // the highest score, the first of several.
 func best(c *schema.Case, judged []Sample) Result {
 	var out Result
@@ -85,8 +85,8 @@ func best(c *schema.Case, judged []Sample) Result {
 	return out
 }
 
-// judgeable are the samples that can be judged, and what is wrong with the last
-// of the others.
+// judgeable returns the samples that can be judged, and the problem of the last of the
+// others.
 func judgeable(evaluators []schema.Evaluator, samples []Sample) ([]Sample, string) {
 	judged := make([]Sample, 0, len(samples))
 	problem := "no sample was taken"
@@ -100,8 +100,8 @@ func judgeable(evaluators []schema.Evaluator, samples []Sample) ([]Sample, strin
 	return judged, problem
 }
 
-// conclusion is the verdict by the evaluators or, where there are bands, by the
-// score and whether all demands hold.
+// conclusion returns the verdict by the evaluators or, with bands, by the score and the
+// demands.
 func conclusion(bands *schema.Bands, res Result, demands bool) Verdict {
 	failed := slices.ContainsFunc(res.Evaluators, func(er EvaluatorResult) bool { return !er.Pass })
 	switch {
@@ -115,9 +115,9 @@ func conclusion(bands *schema.Bands, res Result, demands bool) Verdict {
 	return Fail
 }
 
-// decisive is the evaluator that explains the verdict: the first that passed or,
-// of a case that does not pass, the one whose demand is broken, else the first
-// that failed.
+// decisive returns the evaluator that explains the verdict: the first that passed or,
+// for a case that does not pass, the one with a broken demand, else the first that
+// failed.
 func decisive(res Result, broken int) int {
 	if broken >= 0 && res.Verdict != Pass {
 		return broken
@@ -125,7 +125,7 @@ func decisive(res Result, broken int) int {
 	return max(0, slices.IndexFunc(res.Evaluators, func(er EvaluatorResult) bool { return er.Pass == (res.Verdict == Pass) }))
 }
 
-// sampleError returns why a sample cannot be judged; empty when it can.
+// sampleError returns the reason why a sample cannot be judged, or an empty string.
 func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	if s.Error != "" {
 		return s.Error
@@ -151,8 +151,8 @@ func sampleError(evaluators []schema.Evaluator, s Sample) string {
 	return ""
 }
 
-// unmeasured returns what a rule needs and the criteria do not have; empty where
-// there is nothing. It is an error, never a score of 0.
+// unmeasured returns the criteria that a rule needs and that are missing, or an empty
+// string. They are an error, never a score of 0.
 func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string {
 	if len(criteria) == 0 {
 		return "nothing was measured"
@@ -164,7 +164,7 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		if v := *c.Value; !(v >= 0) || math.IsInf(v, 1) {
 			return fmt.Sprintf("%s has the value %v, which is not a quantity", c.ID, v)
 		}
-		if _, ok := rule.Most[c.ID]; !ok && !strings.Contains(c.ID, "/") { // one of a member has its bound there
+		if _, ok := rule.Most[c.ID]; !ok && !strings.Contains(c.ID, "/") { // a member's has its bound there
 			return "nothing bounds " + c.ID
 		}
 	}
@@ -174,7 +174,7 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 	}
 	for _, m := range c.Members {
 		if len(c.Gates) > 0 && !slices.Contains(c.Gates, m.ID) || m.TurnOf() > 0 && pastLast(c, m, criteria) {
-			continue // measured only if the gates are open, and no turn before it ended the conversation
+			continue // only measured if the gates are open, and no earlier turn ended the conversation
 		}
 		if e := unmeasured(m.Spec, m.Rule, memberCriteria(m.ID, criteria)); e != "" {
 			return m.ID + ": " + e
@@ -198,9 +198,9 @@ func pastLast(c evaluator.Composite, m evaluator.Member, criteria []Criterion) b
 	return last > 0 && m.TurnOf() > last
 }
 
-// decideEvaluator sums up the i-th measurement of every sample, and reports
-// whether all that is demanded holds: in more than half of the samples, or in
-// every one where the rule wants that.
+// decideEvaluator sums up the i-th measurement of every sample, and reports whether all
+// demands hold: in more than half of the samples, or in every one if the rule requires
+// that.
 func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorResult, demands bool) {
 	standings := make([]result, len(judged))
 	broken := map[string]int{}
@@ -233,9 +233,8 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 	return er, demands
 }
 
-// members are the results of the evaluators within a composite, and how one score
-// is made of them. Those that were not measured are left out. Their subjects are
-// among the criteria of the composite.
+// members returns the results of the evaluators within a composite, and the name of the
+// aggregator. Unmeasured ones are left out. Their criteria are among the composite's.
 func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregator string, results []EvaluatorResult) {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
@@ -266,10 +265,10 @@ func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregat
 	return cmp.Or(string(rule.Aggregate), "weighted_average"), results
 }
 
-// hint names the way out of the commonest surprise: lists of keywords are
-// often meant as alternatives, and all of them are wanted.
+// hint explains the commonest surprise: lists of keywords are often meant as
+// alternatives, but all of them are required.
 func hint(ev schema.Evaluator, criteria []Criterion) string {
-	if _, ok := ev.Spec.(evaluator.Keyword); !ok || ev.Rule.Need > 0 || ev.Rule.Threshold == 1 { // a number or all were asked for
+	if _, ok := ev.Spec.(evaluator.Keyword); !ok || ev.Rule.Need > 0 || ev.Rule.Threshold == 1 { // a number or all were requested
 		return ""
 	}
 	found, missing := false, false
@@ -288,7 +287,7 @@ func hint(ev schema.Evaluator, criteria []Criterion) string {
 	return ""
 }
 
-// exceeded lists the bounds that quantities did not keep to.
+// exceeded lists the exceeded bounds.
 func exceeded(rule schema.Rule, criteria []Criterion) string {
 	var over []string
 	for _, c := range criteria {
@@ -302,8 +301,8 @@ func exceeded(rule schema.Rule, criteria []Criterion) string {
 	return " (allowed: " + strings.Join(over, ", ") + ")"
 }
 
-// meanCriteria are the criteria with their mean scores over the samples that
-// they apply to, and with the notes of the first of these.
+// meanCriteria returns the criteria with their mean scores over the samples that they
+// apply to, and with the notes of the first of these.
 func meanCriteria(standings []result) []Criterion {
 	var order []string
 	found := map[string][]Criterion{}

@@ -10,25 +10,25 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A result is what the rule of an evaluator concludes from one measurement.
+// A result is an evaluator's rule applied to one measurement.
 type result struct {
-	// score is in [0,1], or NaN when the weights give no mean.
+	// score is in [0,1], or NaN if the weights give no mean.
 	score float64
 	// pass means that the score reaches the threshold and every demand holds.
 	pass bool
-	// broken are the demands that do not hold: criteria that are required, and
-	// vetoes. Those of a member of a composite have its name before them.
+	// broken are the unmet demands: required criteria, and vetoes. A composite's member
+	// prefixes its own with its name.
 	broken []string
-	// criteria are what was measured with what the rule says of it: quantities
-	// that are bounded have their scores, and so have members of a composite.
+	// criteria are the measurements with the rule's scores: bounded quantities have
+	// scores, and so have members of a composite.
 	criteria []Criterion
 }
 
 // applyRule applies a rule to the criteria of one measurement.
 //
-// The requirements of a member of a composite hold for the case too, whatever
-// the aggregate, unless its rule contains them: "if true, fail verdict if missed" says the
-// evalcase format of a criterion, and not its position.
+// The requirements of a composite's member also hold for the case, whatever the
+// aggregate, unless its rule contains them: the evalcase format demands "if true, fail
+// verdict if missed" for a criterion, at any position.
 func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result {
 	c, ok := spec.(evaluator.Composite)
 	if !ok {
@@ -67,8 +67,8 @@ func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result 
 	return s.conclude(rule, own)
 }
 
-// shutBy returns the first gate of a composite that scores less than it must,
-// so that the other members were not measured; empty where all gates are open.
+// shutBy returns the first gate of a composite that scores too low, so that the other
+// members were not measured; empty if all gates are open.
 func shutBy(c evaluator.Composite, criteria []Criterion) string {
 	for _, m := range c.Members {
 		if !slices.Contains(c.Gates, m.ID) {
@@ -81,8 +81,8 @@ func shutBy(c evaluator.Composite, criteria []Criterion) string {
 	return ""
 }
 
-// lastTurn is the number of the turn after which a conversation ends, since that scores
-// less than it must; 0 where none does.
+// lastTurn returns the number of the turn that ends a conversation because it scores
+// too low; 0 without one.
 func lastTurn(c evaluator.Composite, criteria []Criterion) int {
 	for _, m := range c.Members {
 		turn := m.TurnOf()
@@ -100,11 +100,11 @@ func lastTurn(c evaluator.Composite, criteria []Criterion) int {
 // to 1e-9.
 func Reaches(score, least float64) bool { return round9(score) >= round9(least) }
 
-// wholeScore is the demand of an evaluator that is required: its score is not 0.
+// wholeScore is the demand of a required evaluator: its score is not 0.
 const wholeScore = "score"
 
-// Score is what the rule of an evaluator makes of the criteria of one
-// measurement, and whether that passes; nil where it makes nothing of them.
+// Score returns the score of an evaluator's rule for one measurement, and whether it
+// passes; nil if there is no score.
 func Score(ev schema.Evaluator, criteria []Criterion) (score *float64, pass bool) {
 	if unmeasured(ev.Spec, ev.Rule, criteria) != "" {
 		return nil, false
@@ -116,8 +116,8 @@ func Score(ev schema.Evaluator, criteria []Criterion) (score *float64, pass bool
 	return &s.score, s.pass
 }
 
-// memberCriteria returns the criteria that a member of a composite measured, without its
-// name before them.
+// memberCriteria returns the criteria that a member of a composite measured, without
+// its name as a prefix.
 func memberCriteria(member string, criteria []Criterion) []Criterion {
 	var own []Criterion
 	for _, c := range criteria {
@@ -129,8 +129,8 @@ func memberCriteria(member string, criteria []Criterion) []Criterion {
 	return own
 }
 
-// bound scores the quantities: 1 up to what the rule allows, else 0. One that
-// nothing bounds has no score.
+// bound scores the quantities: 1 up to the rule's bound, else 0. An unbounded one has
+// no score.
 func bound(rule schema.Rule, criteria []Criterion) []Criterion {
 	criteria = slices.Clone(criteria)
 	for i, c := range criteria {
@@ -150,9 +150,9 @@ func bound(rule schema.Rule, criteria []Criterion) []Criterion {
 	return criteria
 }
 
-// holds reports whether a criterion holds by itself: one that reaches its least
-// score, else the gate of the rule, else one that scores at all. Under
-// all-or-nothing without a gate only the full score holds.
+// holds reports whether a criterion holds by itself: it reaches its own minimum, else
+// the rule's gate, else any score above 0. Under all-or-nothing without a gate only the
+// full score holds.
 func holds(rule schema.Rule, c Criterion) bool {
 	least, listed := rule.Least[c.ID]
 	switch {
@@ -166,8 +166,8 @@ func holds(rule schema.Rule, c Criterion) bool {
 	return round9(c.Score) > 0
 }
 
-// conclude fills in score, pass and broken. A criterion that is required and was
-// not measured does not hold.
+// conclude sets score, pass and broken. A required criterion that was not measured does
+// not hold.
 func (s result) conclude(rule schema.Rule, criteria []Criterion) result {
 	before := len(s.broken)
 	for _, id := range rule.Required {
@@ -199,8 +199,8 @@ func (s result) conclude(rule schema.Rule, criteria []Criterion) result {
 	return s
 }
 
-// aggregate is the score of criteria under a rule, in [0,1], or NaN where the
-// rule gives none. With s the scores and w their weights it is
+// aggregate returns the score of criteria under a rule, in [0,1], or NaN if the rule
+// gives none. With s the scores and w their weights it is
 //
 //	Σ w·s / Σ w            for no aggregate; for safety_gate too, unless a
 //	                       required criterion does not hold: then 0
@@ -210,10 +210,10 @@ func (s result) conclude(rule schema.Rule, criteria []Criterion) result {
 //	Σ w·s / Σ w            for all_or_nothing where all hold; else 0
 //	n hold / n             for passing
 //
-// as the composite of the evalcase format and, for the first two, the domain
-// format have it. Criteria that do not apply leave their weight to the others.
-// A violated veto makes the score 0; vetoes that hold do not count, and where
-// there is nothing else that is the full score.
+// as defined by the composite of the evalcase format and, for the first two, by the
+// domain format. Criteria that do not apply leave their weight to the others. A
+// violated veto makes the score 0; vetoes that hold do not count, and without other
+// criteria the score is full.
 func aggregate(rule schema.Rule, criteria []Criterion) float64 {
 	if slices.ContainsFunc(criteria, func(c Criterion) bool { return c.Veto && c.Score == 0 }) {
 		return 0
@@ -271,8 +271,8 @@ func weigh(rule schema.Rule, criteria []Criterion) float64 {
 	return sum / weights
 }
 
-// share is a weight, or NaN where it is negative: such a one could still give a
-// mean between 0 and 1, and it would mean nothing.
+// share returns a weight, or NaN if it is negative: a negative weight could still give
+// a meaningless mean between 0 and 1.
 func share(weight float64) float64 {
 	if weight < 0 {
 		return math.NaN()

@@ -6,10 +6,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Thought splits what a model said into what it thought first and its answer.
-// Thinking is what its provider sent as such, and the blocks from <think> to
-// </think> that the text begins with. A block that is not closed runs to the end,
-// so that the answer is empty. Other messages have no thinking.
+// Thought splits a model's message into its thinking and its answer. Thinking is the
+// provider's own field, and the blocks from <think> to </think> at the beginning of the
+// text. An unclosed block extends to the end, so that the answer is empty. Other
+// messages have no thinking.
 func Thought(m schema.Message) (thinking, answer string) {
 	if m.Role != schema.RoleAssistant {
 		return "", m.Content
@@ -38,11 +38,11 @@ func cutTag(s, tag string) (rest string, ok bool) {
 	return s[len(tag):], true
 }
 
-// hidden is in the place of thinking in a transcript that is judged.
+// hidden replaces thinking in a transcript that is judged.
 const hidden = "…"
 
-// Judged returns the transcript as evaluators see it: without what the target
-// thought. Turns keep their numbers.
+// Judged returns the transcript as evaluators see it: without the target's thinking.
+// Turns keep their numbers.
 func (t *Transcript) Judged() *Transcript {
 	out := *t
 	out.Messages = nil
@@ -54,7 +54,7 @@ func (t *Transcript) Judged() *Transcript {
 		if out.Messages == nil {
 			out.Messages = append([]schema.Message{}, t.Messages...)
 		}
-		// A provider's own form of the message may have the thinking in it, too.
+		// A provider's own form of the message may contain the thinking, too.
 		m.Content, m.Reasoning, m.Opaque = answer, hidden, nil
 		out.Messages[i] = m
 	}
@@ -64,8 +64,8 @@ func (t *Transcript) Judged() *Transcript {
 	return &out
 }
 
-// Answer returns the text of the last assistant message that has one, without
-// what the model thought. It is empty where the model did nothing but think.
+// Answer returns the text of the last assistant message that has one, without the
+// model's thinking. It is empty if the model only thought.
 func Answer(messages []schema.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]

@@ -1,5 +1,5 @@
-// Package board shows how far the judging of several commits is, to people who look
-// while it runs. Most callers want [Board.Track] and [Board.All].
+// Package board tracks the progress of running reviews for people. Most callers want
+// [Board.Track] and [Board.All].
 package board
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress"
 )
 
-// An Entry is how far a commit is.
+// An Entry is the progress of a commit.
 type Entry struct {
 	Head  string `json:"head"`
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
-	// Again counts measurements that are repeated.
+	// Again counts repeated measurements.
 	Again int `json:"again"`
-	// Waiting counts the cases that wait while no worker judges any of them. Why has the
-	// same in words.
+	// Waiting counts the cases that wait while no worker judges any of them. Why
+	// explains it in words.
 	Waiting int    `json:"waiting,omitempty"`
 	Why     string `json:"why,omitempty"`
 }
@@ -28,10 +28,10 @@ type Board struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	entries map[string]Entry
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed chan struct{} // closed at the next change; nil without waiters
 }
 
-// Track shows a commit until end is called. Each step of its judging is given to step.
+// Track shows a commit until end is called. step receives each step of its judging.
 func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 	put := func(e Entry) {
 		b.mu.Lock()
@@ -54,7 +54,7 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 	return step, end
 }
 
-// Waits shows how many cases of a commit wait for workers.
+// Waits sets the number of a commit's cases that wait for workers.
 func (b *Board) Waits(head string, w progress.Waiting) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *Board) Waits(head string, w progress.Waiting) {
 	}
 }
 
-// notify wakes all that wait for a change. The caller holds mu.
+// notify wakes everyone who waits for a change. The caller holds mu.
 func (b *Board) notify() {
 	if b.changed != nil {
 		close(b.changed)
@@ -94,7 +94,7 @@ func (b *Board) Tracks(head string) bool {
 	return tracked
 }
 
-// Why returns what the cases of a commit wait for, empty where they do not.
+// Why returns what the cases of a commit wait for, or an empty string.
 func (b *Board) Why(head string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
