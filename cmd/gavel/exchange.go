@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/schema"
@@ -45,7 +45,7 @@ func importCommand(a *App) *cobra.Command {
 
 // An importResult is the JSON output of import.
 type importResult struct {
-	scaffold.Written
+	setup.Written
 	// Losses could not be converted, Problems are in the written files.
 	Losses   []evonic.Loss    `json:"losses"`
 	Problems []schema.Problem `json:"problems"`
@@ -77,7 +77,7 @@ func importEvonic(ctx context.Context, a *App, file string) error {
 			return usageError("%s: %w", file, err)
 		}
 		out := importResult{Losses: slices.Concat([]evonic.Loss{}, losses), Problems: []schema.Problem{}}
-		if out.Written, err = scaffold.Write(w.Repo.Root(), files); err != nil {
+		if out.Written, err = setup.WriteFiles(w.Repo.Root(), files); err != nil {
 			return err
 		}
 		found, err := load.Scan(ctx, w.Files, load.Options{Settings: settings})
@@ -85,7 +85,7 @@ func importEvonic(ctx context.Context, a *App, file string) error {
 			return err
 		}
 		for _, p := range found.Problems() {
-			if p.Severity != schema.Note && slices.ContainsFunc(files, func(f scaffold.File) bool { return f.Path == p.File }) {
+			if p.Severity != schema.Note && slices.ContainsFunc(files, func(f setup.File) bool { return f.Path == p.File }) {
 				out.Problems = append(out.Problems, p)
 			}
 		}

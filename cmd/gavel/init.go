@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/gavel-evals/gavel/cmd/internal/interview"
 	"github.com/gavel-evals/gavel/cmd/internal/setup"
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
@@ -37,7 +35,7 @@ func initCommand(a *App) *cobra.Command {
 				s.Out = a.Stdout
 			}
 			if s.Console != nil && !cmd.Flags().Changed("ports") {
-				s.Ports = survey.Ports
+				s.Ports = setup.LoopbackPorts
 			}
 			return initialize(cmd.Context(), a, s)
 		},
@@ -65,13 +63,13 @@ func initCommand(a *App) *cobra.Command {
 }
 
 // console returns the person at the terminal, or nil.
-func console(a *App) *interview.Console {
+func console(a *App) *setup.Console {
 	in, isFile := a.Stdin.(*os.File)
 	_, shown := terminal.Screen(a.Stdout)
 	if a.JSON || !shown || !isFile || !term.IsTerminal(int(in.Fd())) {
 		return nil
 	}
-	return &interview.Console{In: in, Out: a.Stdout}
+	return &setup.Console{In: in, Out: a.Stdout}
 }
 
 func initialize(ctx context.Context, a *App, s setup.Setup) error {
@@ -85,8 +83,8 @@ func initialize(ctx context.Context, a *App, s setup.Setup) error {
 // explained gives mistakes in the answers the exit code of usage errors.
 func explained(err error) error {
 	switch {
-	case errors.As(err, new(*interview.Mistake)), errors.As(err, new(*setup.NearMissError)),
-		errors.Is(err, gitrepo.ErrNoRepository), errors.Is(err, interview.ErrUnanswered), errors.Is(err, setup.ErrConfigured):
+	case errors.As(err, new(*setup.Mistake)), errors.As(err, new(*setup.NearMissError)),
+		errors.Is(err, gitrepo.ErrNoRepository), errors.Is(err, setup.ErrUnanswered), errors.Is(err, setup.ErrConfigured):
 		return &exitError{Code: ExitUsage, Err: err}
 	}
 	return err

@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/cmd/internal/interview"
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -19,7 +18,7 @@ import (
 
 // newCommand is gavel new.
 func newCommand(a *App) *cobra.Command {
-	var c scaffold.Case
+	var c setup.Case
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write one test, without changing a file that exists",
@@ -45,12 +44,12 @@ func newCommand(a *App) *cobra.Command {
 
 // writtenCase is the JSON output of gavel new.
 type writtenCase struct {
-	scaffold.Written
+	setup.Written
 	// Key names the case on the command line.
 	Key string `json:"key"`
 }
 
-func newCase(ctx context.Context, a *App, c scaffold.Case) error {
+func newCase(ctx context.Context, a *App, c setup.Case) error {
 	return a.WithWorkspace(func(w *workspace) error {
 		cfg, problems, err := a.OwnConfig(w)
 		if err != nil {
@@ -80,7 +79,7 @@ func newCase(ctx context.Context, a *App, c scaffold.Case) error {
 			return usageError("%s exists and is not changed; give the case another name", taken)
 		}
 		out := writtenCase{Key: c.Key}
-		if out.Written, err = scaffold.Write(w.Repo.Root(), files); err != nil {
+		if out.Written, err = setup.WriteFiles(w.Repo.Root(), files); err != nil {
 			return err
 		}
 		return a.PrintOr(out, caseText(out, definition.Path))
@@ -103,7 +102,7 @@ func splitPath(folders []string, name string) (folder, key string) {
 }
 
 // complete sets the format and the target, and checks them.
-func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *scaffold.Case) error {
+func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *setup.Case) error {
 	settings := cfg.Settings()
 	if c.Format == "" {
 		found, err := load.Scan(ctx, w.Files, load.Options{Settings: settings})
@@ -113,7 +112,7 @@ func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *
 		c.Format = usualFormat(found, c.Key)
 	}
 	var err error
-	if c.Format, err = interview.Format(c.Format); err != nil {
+	if c.Format, err = setup.ParseFormat(c.Format); err != nil {
 		return explained(err)
 	}
 	if c.Target != "" {
@@ -129,7 +128,7 @@ func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *
 // usualFormat returns the format of a new case: its folder's, else that of most
 // definitions; empty without any.
 func usualFormat(found *load.Snapshot, key string) string {
-	if (scaffold.Case{Format: schema.DialectDomain, Key: key}).Mistake() == "" {
+	if (setup.Case{Format: schema.DialectDomain, Key: key}).Mistake() == "" {
 		return schema.DialectDomain
 	}
 	counts, most := map[string]int{}, ""

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
@@ -18,14 +18,14 @@ import (
 type importer struct {
 	data   []byte
 	root   string
-	files  []scaffold.File
+	files  []setup.File
 	taken  map[string]bool // paths and ids
 	losses []Loss
 }
 
 // Import returns the definitions of a document for a folder, and what of it they
 // cannot say. The error says with a line why the text is not a document.
-func Import(data []byte, folder string) ([]scaffold.File, []Loss, error) {
+func Import(data []byte, folder string) ([]setup.File, []Loss, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	im := &importer{data: data, root: folder, taken: map[string]bool{}}
 	var probe json.RawMessage
@@ -131,7 +131,7 @@ func (im *importer) add(item member, file, what string, fields []member) {
 		im.lose(item, what, err.Error())
 		return
 	}
-	im.files = append(im.files, scaffold.File{Path: file, Text: string(raw), About: what})
+	im.files = append(im.files, setup.File{Path: file, Text: string(raw), About: what})
 }
 
 // named is the file of an object in a folder. It has the name that the document says

@@ -1,5 +1,9 @@
-// Package setup is gavel init: it looks around in a repository, hears what is
-// missing, and writes the first files.
+// Package setup prepares a repository for gavel init and gavel new. [Setup.Run] surveys
+// the repository and servers on loopback ([Explore]), asks a person for the rest, and
+// writes gavel.yaml, first cases, the workflow and the settings of editors ([FirstFiles],
+// [WriteFiles]).
+//
+// A survey runs nothing, treats all that it reads as data, and asks only loopback.
 package setup
 
 import (
@@ -15,9 +19,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/interview"
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -26,47 +27,47 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// A Setup says where gavel init works and what it was told.
+// A Setup is one gavel init: its folder, its answers and its console.
 type Setup struct {
-	// Dir is in the repository, or becomes one.
+	// Dir is a folder in the repository, or becomes one.
 	Dir string
-	// Console asks a person; nil where there is none.
-	Console *interview.Console
-	// Out is where people read what happens; io.Discard for nobody.
+	// Console asks a person; nil if there is none.
+	Console *Console
+	// Out takes messages for people.
 	Out       io.Writer
 	LookupEnv func(string) (string, bool)
 
-	interview.Flags
+	Flags
 	// Definitions is the folder for definitions.
 	Definitions string
 	// Git makes a repository where there is none.
 	Git bool
 	// NoWorkflow and NoEditor leave files out.
 	NoWorkflow, NoEditor bool
-	// NoForks says that no pull request comes from a fork.
+	// NoForks promises that no pull request comes from a fork.
 	NoForks bool
-	// Ports are asked on loopback.
+	// Ports are the ports to ask on loopback.
 	Ports []int
 }
 
-// A Result is what was done.
+// A Result lists the written files, notes and next steps.
 type Result struct {
-	scaffold.Written
-	// Root is the repository's.
+	Written
+	// Root is the root of the repository.
 	Root string `json:"-"`
-	// Notes are facts that the person should know, Next the commands that follow.
+	// Notes are facts that the person should know. Next lists the commands to run next.
 	Notes []string `json:"notes"`
 	Next  []Step   `json:"next"`
 }
 
-// A Step is a command with what it does.
+// A Step is a command with its purpose.
 type Step struct {
 	Command string `json:"command"`
 	About   string `json:"about"`
 }
 
-// Run does all of it. The error is an [*interview.Mistake] where something was said
-// that means nothing or not said at all, or wraps [gitrepo.ErrNoRepository].
+// Run surveys, asks and writes. The error is a [*Mistake] for a wrong or missing answer,
+// or wraps [gitrepo.ErrNoRepository].
 func (s Setup) Run(ctx context.Context) (*Result, error) {
 	repo, err := s.repository(ctx)
 	if err != nil {
@@ -78,14 +79,14 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer files.Close()
-	look := survey.Options{Definitions: []string{s.Definitions}, Ports: s.Ports}
+	look := SurveyOptions{Definitions: []string{s.Definitions}, Ports: s.Ports}
 	if s.Definitions == config.DefaultDefinitions {
 		look.RootFiles = config.RootFiles()
 	}
-	found, err := survey.Explore(ctx, files, look)
+	found, err := Explore(ctx, files, look)
 	if folder := elsewhere(found); err == nil && s.Definitions == config.DefaultDefinitions && folder != "" {
 		s.Definitions, look.Definitions = folder, []string{folder}
-		found, err = survey.Explore(ctx, files, look)
+		found, err = Explore(ctx, files, look)
 	}
 	if err != nil {
 		return nil, err
@@ -107,11 +108,11 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	if err := s.workflow(ctx, repo, &answers, out); err != nil {
 		return nil, err
 	}
-	texts, err := scaffold.Files(answers)
+	texts, err := FirstFiles(answers)
 	if err != nil {
 		return nil, err
 	}
-	if out.Written, err = scaffold.Write(repo.Root(), texts); err != nil {
+	if out.Written, err = WriteFiles(repo.Root(), texts); err != nil {
 		return nil, err
 	}
 	out.Notes = append(out.Notes, absent(files, answers.Agent)...)
@@ -119,9 +120,9 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// elsewhere is the one folder of the root that has all suites of AgentV, in a repository without
-// gavel.yaml and other definitions; empty for any other repository.
-func elsewhere(found *survey.Survey) string {
+// elsewhere returns the one top-level folder that has all suites of AgentV. It is empty in
+// a repository with gavel.yaml or other definitions.
+func elsewhere(found *Survey) string {
 	if found.Config != "" || len(found.Definitions) > 0 {
 		return ""
 	}
@@ -139,15 +140,15 @@ func elsewhere(found *survey.Survey) string {
 	return folder
 }
 
-// A NearMissError is a configuration under a name that is not read.
+// A NearMissError means that the configuration has a name that Gavel does not read.
 type NearMissError struct{ file string }
 
-// Error says how to rename it.
+// Error names the file and the command that renames it.
 func (e *NearMissError) Error() string {
 	return fmt.Sprintf("%s is not read, since the configuration is gavel.yaml; rename it: git mv %[1]s gavel.yaml", e.file)
 }
 
-// repository opens the one that the folder is in, or makes it.
+// repository opens the repository of the folder, or makes one.
 func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 	repo, err := gitrepo.Open(s.Dir)
 	if !errors.Is(err, gitrepo.ErrNoRepository) {
@@ -169,28 +170,28 @@ func (s Setup) repository(ctx context.Context) (*gitrepo.Repository, error) {
 	return gitrepo.Open(s.Dir)
 }
 
-// ErrConfigured says that an agent was named although gavel.yaml names one.
+// ErrConfigured means that flags name an agent although gavel.yaml has one.
 var ErrConfigured = errors.New("gavel.yaml exists and is not changed: add the agent there under targets, or leave its flags out")
 
-// askAnswers asks only about the files that will be written.
-func (s Setup) askAnswers(ctx context.Context, found *survey.Survey) (scaffold.Answers, error) {
+// askAnswers asks for the content of the files that will be written.
+func (s Setup) askAnswers(ctx context.Context, found *Survey) (Answers, error) {
 	if found.Config == "" {
-		return interview.Hear(ctx, s.Flags, found, s.Console)
+		return interview(ctx, s.Flags, found, s.Console)
 	}
 	if s.Flags.Agent() {
-		return scaffold.Answers{}, ErrConfigured
+		return Answers{}, ErrConfigured
 	}
-	format, err := interview.Format(s.Format)
-	return scaffold.Answers{Format: format}, err
+	format, err := ParseFormat(s.Format)
+	return Answers{Format: format}, err
 }
 
-// foreigners are forges whose pull requests gavel cannot comment on.
+// foreigners lists forges whose pull requests gavel cannot comment on.
 var foreigners = []string{"gitlab", "bitbucket", "azure", "visualstudio", "sr.ht", "codecommit"}
 
-// workflow decides about the workflow by the forge of the remote.
-func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *scaffold.Answers, out *Result) error {
+// workflow decides whether to write the workflow, from the forge of the remote.
+func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *Answers, out *Result) error {
 	host := repo.Host()
-	_, missing := os.Stat(filepath.Join(repo.Root(), scaffold.WorkflowFile))
+	_, missing := os.Stat(filepath.Join(repo.Root(), workflowFile))
 	answers.NoForks = s.NoForks
 	if branch := repo.Branch(); branch != "" {
 		answers.Branch = branch
@@ -212,9 +213,9 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 	return nil
 }
 
-// absent returns which parts of an agent that is a program are not there: the program
-// itself on this machine, and the files of the repository that its command names.
-func absent(files fs.FS, agent scaffold.Agent) []string {
+// absent returns a note for each missing part of an agent that is a program: the program
+// itself on this machine, and files of the repository that its command names.
+func absent(files fs.FS, agent Agent) []string {
 	if agent.Provider != config.Command {
 		return nil
 	}
@@ -231,8 +232,8 @@ func absent(files fs.FS, agent scaffold.Agent) []string {
 	return notes
 }
 
-// conclude adds what the person should know, and the next commands.
-func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
+// conclude adds notes and the next commands.
+func (s Setup) conclude(found *Survey, a Answers, out *Result) {
 	if a.Agent.Provider == config.HTTP {
 		if len(a.Agent.Inputs) == 0 {
 			out.Notes = append(out.Notes, "a change of a prompt in this repository reruns nothing until gavel.yaml names it under inputs")
@@ -242,7 +243,7 @@ func (s Setup) conclude(found *survey.Survey, a scaffold.Answers, out *Result) {
 		if a.Workflow && onLoopback(a.Agent.URL) {
 			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": write the URL of a deployed agent into gavel.yaml before you push")
 		}
-		for _, api := range found.Described() {
+		for _, api := range found.AllAPIs() {
 			if api.URL == a.Agent.URL && len(api.Fields) > 0 && !api.Speaks() && a.Agent.Ask == "" {
 				out.Notes = append(out.Notes, fmt.Sprintf("%s takes %s, not messages: write body and reply into gavel.yaml, see the comments there", api.URL, strings.Join(api.Fields, ", ")))
 			}

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/interview"
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
 	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -62,7 +60,7 @@ func TestSuitesOfAgentVStay(t *testing.T) {
 	const suite = "tests: [{id: greets, input: Hello, assertions: [{type: contains, value: Hello}]}]\n"
 	files := map[string]string{"evals/a/support.eval.yaml": suite, "evals/b/suite.yaml": suite, "README.md": "x"}
 	s := newSetup(t, files)
-	s.Flags = interview.Flags{Provider: "mock"}
+	s.Flags = setup.Flags{Provider: "mock"}
 	out, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +75,7 @@ func TestSuitesOfAgentVStay(t *testing.T) {
 	}
 	files["agents/evals/suite.yaml"] = suite
 	s = newSetup(t, files)
-	s.Flags = interview.Flags{Provider: "mock"}
+	s.Flags = setup.Flags{Provider: "mock"}
 	if _, err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +173,7 @@ func TestAPersonAnswers(t *testing.T) {
 			s := newSetup(t, c.files)
 			var out bytes.Buffer
 			s.Out = &out
-			s.Console = &interview.Console{In: strings.NewReader(strings.Join(c.answers, "\n") + "\n"), Out: &out}
+			s.Console = &setup.Console{In: strings.NewReader(strings.Join(c.answers, "\n") + "\n"), Out: &out}
 			if _, err := s.Run(t.Context()); err != nil {
 				t.Fatalf("the setup returns %v, want success\n%s", err, out.String())
 			}
@@ -201,8 +199,8 @@ func TestAPersonAnswers(t *testing.T) {
 
 func TestThePersonLeaves(t *testing.T) {
 	s := newSetup(t, nil)
-	s.Console = &interview.Console{In: strings.NewReader("1\n"), Out: io.Discard}
-	if err := failure(t, s); !errors.Is(err, interview.ErrUnanswered) {
+	s.Console = &setup.Console{In: strings.NewReader("1\n"), Out: io.Discard}
+	if err := failure(t, s); !errors.Is(err, setup.ErrUnanswered) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, "gavel.yaml")); err == nil {
@@ -214,31 +212,31 @@ func TestThePersonLeaves(t *testing.T) {
 func TestFlagsInsteadOfAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		want  string
-		flags interview.Flags
+		flags setup.Flags
 	}{
-		{"it is not known how your agent is reached; add one of", interview.Flags{}},
-		{`--url "agent:8000" is not an address`, interview.Flags{URL: "agent:8000"}},
-		{"--url has a password", interview.Flags{URL: "http://me:secret@example.com/"}},
-		{"different ways to reach an agent", interview.Flags{URL: "http://a/", Command: "b"}},
-		{"different ways to reach an agent: give", interview.Flags{Command: "b", Model: "m"}},
-		{"the command is empty", interview.Flags{Command: "  "}},
-		{"--provider http needs the address of the agent", interview.Flags{Provider: "http"}},
-		{"--provider command needs the program", interview.Flags{Provider: "command"}},
-		{"--provider \"opnai\" is not known; did you mean `openai`", interview.Flags{Provider: "opnai"}},
-		{`--provider "watsonx" is not known; write one of openai`, interview.Flags{Provider: "watsonx"}},
-		{"--provider azure needs the address of your account; add --base-url, such as https://RESOURCE", interview.Flags{Provider: "azure", Model: "m"}},
-		{"--provider \"olama\" is not known; did you mean `ollama`", interview.Flags{Provider: "olama"}},
-		{"--provider openai needs a model; add --model", interview.Flags{Provider: "openai"}},
-		{`--base-url "localhost" is not an address`, interview.Flags{BaseURL: "localhost", Model: "m"}},
-		{"--format \"testcases\" is not known; did you mean `testcase`", interview.Flags{URL: "http://a/", Format: "testcases"}},
-		{`--inputs "../prompts/**" is not in the repository; write a path from its root with slashes, such as prompts/**`, interview.Flags{URL: "http://a/", Inputs: []string{"../prompts/**"}}},
-		{"--inputs names what an agent is made of that --url or --command reaches", interview.Flags{Provider: "mock", Inputs: []string{"prompts/**"}}},
-		{"the testcase format needs a model that judges; add --judge-model", interview.Flags{URL: "http://a/", Format: "testcase"}},
-		{"--judge-provider openai needs a model; add --judge-model", interview.Flags{URL: "http://a/", JudgeProvider: "openai"}},
+		{"it is not known how your agent is reached; add one of", setup.Flags{}},
+		{`--url "agent:8000" is not an address`, setup.Flags{URL: "agent:8000"}},
+		{"--url has a password", setup.Flags{URL: "http://me:secret@example.com/"}},
+		{"different ways to reach an agent", setup.Flags{URL: "http://a/", Command: "b"}},
+		{"different ways to reach an agent: give", setup.Flags{Command: "b", Model: "m"}},
+		{"the command is empty", setup.Flags{Command: "  "}},
+		{"--provider http needs the address of the agent", setup.Flags{Provider: "http"}},
+		{"--provider command needs the program", setup.Flags{Provider: "command"}},
+		{"--provider \"opnai\" is not known; did you mean `openai`", setup.Flags{Provider: "opnai"}},
+		{`--provider "watsonx" is not known; write one of openai`, setup.Flags{Provider: "watsonx"}},
+		{"--provider azure needs the address of your account; add --base-url, such as https://RESOURCE", setup.Flags{Provider: "azure", Model: "m"}},
+		{"--provider \"olama\" is not known; did you mean `ollama`", setup.Flags{Provider: "olama"}},
+		{"--provider openai needs a model; add --model", setup.Flags{Provider: "openai"}},
+		{`--base-url "localhost" is not an address`, setup.Flags{BaseURL: "localhost", Model: "m"}},
+		{"--format \"testcases\" is not known; did you mean `testcase`", setup.Flags{URL: "http://a/", Format: "testcases"}},
+		{`--inputs "../prompts/**" is not in the repository; write a path from its root with slashes, such as prompts/**`, setup.Flags{URL: "http://a/", Inputs: []string{"../prompts/**"}}},
+		{"--inputs names what an agent is made of that --url or --command reaches", setup.Flags{Provider: "mock", Inputs: []string{"prompts/**"}}},
+		{"the testcase format needs a model that judges; add --judge-model", setup.Flags{URL: "http://a/", Format: "testcase"}},
+		{"--judge-provider openai needs a model; add --judge-model", setup.Flags{URL: "http://a/", JudgeProvider: "openai"}},
 	} {
 		s := newSetup(t, nil)
 		s.Flags = tt.flags
-		if err := failure(t, s); !errors.As(err, new(*interview.Mistake)) || !strings.Contains(err.Error(), tt.want) {
+		if err := failure(t, s); !errors.As(err, new(*setup.Mistake)) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("the flags %+v return %v, which is not the error that was wanted", tt.flags, err)
 		}
 	}
@@ -254,14 +252,14 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 func TestWhatAnAgentIsMadeOf(t *testing.T) {
 	for _, tt := range []struct {
 		files map[string]string
-		flags interview.Flags
+		flags setup.Flags
 		want  string
 		note  string
 	}{
-		{nil, interview.Flags{URL: "http://a/"}, "\n    # inputs: [\"prompts/**\"]\n", "a change of a prompt in this repository reruns nothing until gavel.yaml names it under inputs"},
-		{map[string]string{"prompts/system.md": "x", "node_modules/a/prompts/x": "x"}, interview.Flags{URL: "http://a/"}, "\n    inputs: [\"prompts/**\"]\n", "the agent is taken to be made of prompts/**: correct inputs in gavel.yaml, or give --inputs"},
-		{map[string]string{"prompts/system.md": "x"}, interview.Flags{URL: "http://a/", Inputs: []string{"bot/**"}}, "\n    inputs: [\"bot/**\"]\n", ""},
-		{nil, interview.Flags{Command: "python agent.py", Inputs: []string{"agent.py", "prompts/**"}}, "\n    inputs: [agent.py, \"prompts/**\"]\n", ""},
+		{nil, setup.Flags{URL: "http://a/"}, "\n    # inputs: [\"prompts/**\"]\n", "a change of a prompt in this repository reruns nothing until gavel.yaml names it under inputs"},
+		{map[string]string{"prompts/system.md": "x", "node_modules/a/prompts/x": "x"}, setup.Flags{URL: "http://a/"}, "\n    inputs: [\"prompts/**\"]\n", "the agent is taken to be made of prompts/**: correct inputs in gavel.yaml, or give --inputs"},
+		{map[string]string{"prompts/system.md": "x"}, setup.Flags{URL: "http://a/", Inputs: []string{"bot/**"}}, "\n    inputs: [\"bot/**\"]\n", ""},
+		{nil, setup.Flags{Command: "python agent.py", Inputs: []string{"agent.py", "prompts/**"}}, "\n    inputs: [agent.py, \"prompts/**\"]\n", ""},
 	} {
 		s := newSetup(t, tt.files)
 		s.Flags = tt.flags
@@ -300,7 +298,7 @@ func TestTheForgeOfTheRemote(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		written := slices.ContainsFunc(out.Written.Written, func(f scaffold.File) bool { return f.Path == ".github/workflows/gavel.yml" })
+		written := slices.ContainsFunc(out.Written.Written, func(f setup.File) bool { return f.Path == ".github/workflows/gavel.yml" })
 		if written != tt.want || written && !strings.Contains(read(t, s, ".github/workflows/gavel.yml"), "branches: [trunk]") {
 			t.Errorf("%q: the workflow is written: %v", tt.remote, written)
 		}

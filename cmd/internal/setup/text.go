@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// observed is what was found, as lines for people; empty if nothing was.
-func observed(found *survey.Survey) string {
+// observed describes the findings in lines for people; empty for none.
+func observed(found *Survey) string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if found.Config != "" {
@@ -28,7 +27,7 @@ func observed(found *survey.Survey) string {
 		add("%s of the %s format, read as %s", counted(byDialect[dialect], "definition"), dialect, map[bool]string{true: "it is", false: "they are"}[byDialect[dialect] == 1])
 	}
 	for _, f := range found.Foreign {
-		add("%s", f.Says())
+		add("%s", f.Summary())
 	}
 	for _, p := range found.Unreadable {
 		add("%s: this definition cannot be read: %s; correct it, and gavel validate reads its tests", p.Position, p.Message)
@@ -69,7 +68,7 @@ func observed(found *survey.Survey) string {
 	return b.String() + "\n"
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -77,16 +76,16 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// column is where lines for people are folded.
+// column is the width at which lines for people are folded.
 const column = 80
 
-// folded writes a line, and what does not fit below it, indented further.
+// folded writes a line. Text that does not fit follows below, indented further.
 func folded(indent, line string) string {
 	parts := textfmt.Wrap(line, column-len(indent)-4)
 	return indent + strings.Join(parts, "\n    "+indent) + "\n"
 }
 
-// Text is the result for people.
+// Text returns the result for people.
 func (r *Result) Text() string {
 	var b strings.Builder
 	width := 0

@@ -1,4 +1,4 @@
-package scaffold_test
+package setup_test
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-var agents = map[string]scaffold.Agent{
+var agents = map[string]setup.Agent{
 	"http":    {Provider: config.HTTP, URL: "http://127.0.0.1:8000/respond?a=1&b"},
 	"command": {Provider: config.Command, Argv: []string{"python3", "agent.py", "--say", "it: #yes", "on"}},
 	"model":   {Provider: config.OpenAI, Model: "llama3.2:3b", BaseURL: "http://127.0.0.1:11434/v1"},
@@ -33,9 +33,9 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 	for name, agent := range agents {
 		for _, format := range []string{schema.DialectEvalcase, schema.DialectDomain, schema.DialectTestcase, schema.DialectPromptval} {
 			t.Run(name+"/"+format, func(t *testing.T) {
-				answers := scaffold.Answers{Agent: agent, Format: format, Definitions: "tests/agent", Branch: "main", Workflow: true, Editor: true}
+				answers := setup.Answers{Agent: agent, Format: format, Definitions: "tests/agent", Branch: "main", Workflow: true, Editor: true}
 				if !agent.IsModel() {
-					answers.Judge = &scaffold.Agent{Provider: config.OpenAI, Model: "judge-1", KeyEnv: "OPENAI_API_KEY"}
+					answers.Judge = &setup.Agent{Provider: config.OpenAI, Model: "judge-1", KeyEnv: "OPENAI_API_KEY"}
 				}
 				fsys := filesOf(t, answers)
 				cfg, problems := config.Parse("gavel.yaml", fsys["gavel.yaml"].Data)
@@ -59,9 +59,9 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 	}
 }
 
-func filesOf(t *testing.T, a scaffold.Answers) fstest.MapFS {
+func filesOf(t *testing.T, a setup.Answers) fstest.MapFS {
 	t.Helper()
-	files, err := scaffold.Files(a)
+	files, err := setup.FirstFiles(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +94,12 @@ func isReady(t *testing.T, name string, noForks bool) {
 	}
 	for _, tt := range []struct {
 		want string
-		a    scaffold.Answers
+		a    setup.Answers
 	}{
-		{"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n", scaffold.Answers{
-			Agent: scaffold.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &scaffold.Agent{KeyEnv: "B_KEY"},
+		{"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n", setup.Answers{
+			Agent: setup.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &setup.Agent{KeyEnv: "B_KEY"},
 		}},
-		{"    env: {}\n", scaffold.Answers{Agent: scaffold.Agent{Provider: config.HTTP}}},
+		{"    env: {}\n", setup.Answers{Agent: setup.Agent{Provider: config.HTTP}}},
 	} {
 		tt.a.NoForks = noForks
 		tt.a.Workflow, tt.a.Branch, tt.a.Definitions, tt.a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
@@ -128,7 +128,7 @@ func TestEditorsFindTheSchemas(t *testing.T) {
 		{File: "test_definitions/b.json", Dialect: schema.DialectTestcase},
 		{File: "test_definitions/x/level_1/c.json", Dialect: schema.DialectDomain},
 	}} {
-		fsys := filesOf(t, scaffold.Answers{
+		fsys := filesOf(t, setup.Answers{
 			Agent: agents["http"], Format: schema.DialectEvalcase, Definitions: "test_definitions", Editor: true, Existing: existing,
 		})
 		var settings struct {
@@ -172,7 +172,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := scaffold.Write(dir, []scaffold.File{{Path: "a.yaml", Text: "new"}, {Path: "b/c.yaml", Text: "new"}})
+	out, err := setup.WriteFiles(dir, []setup.File{{Path: "a.yaml", Text: "new"}, {Path: "b/c.yaml", Text: "new"}})
 	if err != nil || len(out.Kept) != 1 || len(out.Written) != 1 {
 		t.Errorf("Write returns %+v and %v, want one file kept and one written", out, err)
 	}
@@ -184,7 +184,7 @@ func TestWriteNeverOverwrites(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
 		t.Skipf("this system does not let this user make a symbolic link: %v", err)
 	}
-	if _, err := scaffold.Write(dir, []scaffold.File{{Path: "link/x.yaml", Text: "new"}}); err == nil || !strings.Contains(err.Error(), "link/x.yaml") {
+	if _, err := setup.WriteFiles(dir, []setup.File{{Path: "link/x.yaml", Text: "new"}}); err == nil || !strings.Contains(err.Error(), "link/x.yaml") {
 		t.Errorf("writing through a link returns %v, want an error that names link/x.yaml", err)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
@@ -198,11 +198,11 @@ func TestSeveralProviders(t *testing.T) {
 		{"openai", "\n# aliases:\n#   \"openai:a\": agent\n#   \"openai:b\": agent\n"},
 		{"mock", "\naliases:\n  \"openai:a\": mock\n  \"openai:b\": mock\n"},
 	} {
-		files, err := scaffold.Files(scaffold.Answers{Definitions: "test_definitions", Agent: scaffold.Agent{Provider: tt.provider, Model: "m"}, Providers: []string{"openai:a", "openai:b"}})
+		files, err := setup.FirstFiles(setup.Answers{Definitions: "test_definitions", Agent: setup.Agent{Provider: tt.provider, Model: "m"}, Providers: []string{"openai:a", "openai:b"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(files, func(f scaffold.File) bool { return f.Path == "gavel.yaml" })
+		i := slices.IndexFunc(files, func(f setup.File) bool { return f.Path == "gavel.yaml" })
 		if i < 0 || !strings.Contains(files[i].Text, tt.want) {
 			t.Errorf("gavel.yaml with %s does not have %q: %v", tt.provider, tt.want, files)
 		}

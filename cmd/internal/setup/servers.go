@@ -1,4 +1,4 @@
-package survey
+package setup
 
 import (
 	"cmp"
@@ -17,24 +17,24 @@ import (
 // A Server answers HTTP on loopback.
 type Server struct {
 	Port int
-	// Models are those that an OpenAI-compatible server lists under BaseURL.
+	// Models are the models that an OpenAI-compatible server lists under BaseURL.
 	Models  []string
 	BaseURL string
-	// APIs are what its OpenAPI document says can be asked.
+	// APIs are the interfaces in its OpenAPI document.
 	APIs []API
 }
 
-// Ports are those that model servers and frameworks listen on unless they are
-// told otherwise: Ollama, LM Studio, vLLM and FastAPI, Node, Flask, llama.cpp.
-var Ports = []int{11434, 1234, 8000, 8080, 3000, 5000, 4000}
+// LoopbackPorts are the default ports of model servers and frameworks: Ollama, LM Studio,
+// vLLM and FastAPI, Node, Flask, llama.cpp.
+var LoopbackPorts = []int{11434, 1234, 8000, 8080, 3000, 5000, 4000}
 
 const (
-	// patience is how long a server on loopback may take.
+	// patience bounds the time of a server on loopback.
 	patience = 700 * time.Millisecond
 	maxReply = 4 << 20
 )
 
-// probe asks the ports of loopback what is there, all at the same time.
+// probe asks all ports of loopback at the same time and returns their servers.
 func probe(ctx context.Context, ports []int) []Server {
 	found := make([]*Server, len(ports))
 	var all sync.WaitGroup
@@ -51,7 +51,7 @@ func probe(ctx context.Context, ports []int) []Server {
 	return out
 }
 
-// ask asks one port; nil where nothing answers.
+// ask asks one port. It returns nil if nothing answers.
 func ask(ctx context.Context, port int) *Server {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -80,8 +80,8 @@ func ask(ctx context.Context, port int) *Server {
 	return out
 }
 
-// API is what is known of an address at which an agent is asked. A server on loopback
-// that was not surveyed is asked for its OpenAPI document.
+// API returns the interface of an agent at an address. It asks a server on loopback that
+// was not surveyed for its OpenAPI document.
 func (s *Survey) API(ctx context.Context, address string) (API, bool) {
 	at, err := url.Parse(address)
 	if err != nil || address == "" {
@@ -96,7 +96,7 @@ func (s *Survey) API(ctx context.Context, address string) (API, bool) {
 	if loopback && err == nil && !asked && at.Scheme == "http" {
 		s.Servers = append(s.Servers, probe(ctx, []int{port})...)
 	}
-	for _, api := range s.Described() {
+	for _, api := range s.AllAPIs() {
 		if api.URL != "" && (api.URL == address || api.URL == at.String()) {
 			return api, true
 		}

@@ -1,8 +1,4 @@
-// Package interview finds out how a repository's agent is reached and how its tests
-// are written: from flags, from what a survey found, and from a person.
-//
-// [Hear] does so for gavel init.
-package interview
+package setup
 
 import (
 	"cmp"
@@ -13,33 +9,30 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// Flags are what was said on the command line; what is empty was not.
+// Flags are the answers on the command line. An empty field was not given.
 type Flags struct {
 	URL, Command, Provider, Model, BaseURL, KeyEnv string
 	JudgeProvider, JudgeModel, JudgeKeyEnv         string
 	Format                                         string
-	// Inputs are globs of the files that the agent is made of.
+	// Inputs are globs of the files that the agent is built from.
 	Inputs []string
 }
 
-// A Mistake is an answer on the command line that means nothing, or one that is
-// missing. It says what to write.
+// A Mistake is a wrong or missing answer on the command line. It says what to write.
 type Mistake struct{ text string }
 
-// Error is the text.
+// Error returns the text.
 func (m *Mistake) Error() string { return m.text }
 
 func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(format, args...)} }
 
-// formats are the choices, with what each is for.
+// formats lists the choices with their purpose.
 var formats = []struct{ name, about string }{
 	{schema.DialectEvalcase, "a question and what its answer must have (AgentV)"},
 	{schema.DialectDomain, "folders of questions with keywords, numbers, SQL or tool calls (Evonic)"},
@@ -47,9 +40,9 @@ var formats = []struct{ name, about string }{
 	{schema.DialectPromptval, "a rubric from 0 to 10, retries, two prompts side by side (Aurite)"},
 }
 
-// Format returns the format that a name means, evalcase for none. The error is a
+// ParseFormat returns the format with a name, evalcase for an empty one. The error is a
 // *Mistake.
-func Format(name string) (string, error) {
+func ParseFormat(name string) (string, error) {
 	var known []string
 	for _, f := range formats {
 		known = append(known, f.name)
@@ -63,11 +56,11 @@ func Format(name string) (string, error) {
 	return "", mistake("--format %q is not known; %s", name, cmp.Or(suggest.DidYouMean(name, known), "write one of "+strings.Join(known, ", ")))
 }
 
-// Hear returns the agent, the judge and the format. A nil console asks nobody: what
-// the flags leave open is what the survey found, if that is one thing. The error is
-// a *Mistake, or the console's.
-func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Console) (scaffold.Answers, error) {
-	var out scaffold.Answers
+// interview returns the agent, the judge and the format. With a nil console, an answer
+// that the flags leave open comes from the survey if it found exactly one. The error is a
+// *Mistake, or comes from the console.
+func interview(ctx context.Context, flags Flags, found *Survey, console *Console) (Answers, error) {
+	var out Answers
 	agent, said, err := flags.agent()
 	if err == nil && !said {
 		agent, err = otherwise(ctx, found, console)
@@ -84,7 +77,7 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	out.Agent = agent
 	switch {
 	case flags.Format != "" || console == nil || len(found.Definitions) > 0 || agent.Provider == config.Mock:
-		out.Format, err = Format(flags.Format)
+		out.Format, err = ParseFormat(flags.Format)
 	default:
 		out.Format, err = askFormat(ctx, console)
 	}
@@ -95,9 +88,9 @@ func Hear(ctx context.Context, flags Flags, found *survey.Survey, console *Conso
 	return out, err
 }
 
-// inputs are globs of the files that an agent is made of: those that the flags name, else
-// those that a person does or, without one, those that look as if they were.
-func inputs(ctx context.Context, flags Flags, agent scaffold.Agent, found *survey.Survey, console *Console) ([]string, error) {
+// inputs returns globs of the files that an agent is built from: the ones that the flags
+// name, else the ones that a person names or, without a person, the likely ones.
+func inputs(ctx context.Context, flags Flags, agent Agent, found *Survey, console *Console) ([]string, error) {
 	switch {
 	case len(flags.Inputs) > 0 && agent.Provider != config.HTTP && agent.Provider != config.Command:
 		return nil, mistake("--inputs names what an agent is made of that --url or --command reaches; leave it out")
@@ -127,7 +120,7 @@ func inputs(ctx context.Context, flags Flags, agent scaffold.Agent, found *surve
 	}
 }
 
-// checkInputs refuses what is not in the repository.
+// checkInputs refuses a glob outside the repository.
 func checkInputs(name string, globs []string) error {
 	for _, glob := range globs {
 		if path.IsAbs(glob) || path.Clean(glob) == ".." || strings.HasPrefix(path.Clean(glob), "../") || strings.ContainsRune(glob, '\\') {
@@ -137,21 +130,21 @@ func checkInputs(name string, globs []string) error {
 	return nil
 }
 
-// agent is what the flags say; said is false where they say nothing.
-func (f Flags) agent() (agent scaffold.Agent, said bool, err error) {
+// agent returns the agent that the flags describe; said is false if they describe none.
+func (f Flags) agent() (agent Agent, said bool, err error) {
 	provider := cmp.Or(f.Provider, config.OpenAI)
 	switch {
 	case f.contradictory():
 		return agent, false, mistake("--url, --command and --provider or --model are different ways to reach an agent: give one of them")
 	case f.URL != "":
-		return scaffold.Agent{Provider: config.HTTP, URL: f.URL}, true, checkURL("--url", f.URL)
+		return Agent{Provider: config.HTTP, URL: f.URL}, true, checkURL("--url", f.URL)
 	case f.Command != "":
 		argv, err := words(f.Command)
-		return scaffold.Agent{Provider: config.Command, Argv: argv}, true, err
+		return Agent{Provider: config.Command, Argv: argv}, true, err
 	case f.Provider+f.BaseURL+f.Model == "":
 		return agent, false, nil
 	case provider == config.Mock:
-		return scaffold.Agent{Provider: config.Mock}, true, nil
+		return Agent{Provider: config.Mock}, true, nil
 	case provider == config.HTTP:
 		return agent, false, mistake("--provider http needs the address of the agent; add --url, such as --url http://127.0.0.1:8000/respond")
 	case provider == config.Command:
@@ -187,30 +180,30 @@ func (f Flags) contradictory() bool {
 	return f.URL != "" && (f.Command != "" || !is(config.HTTP)) || f.Command != "" && !is(config.Command)
 }
 
-// keys are the usual variables with the keys of providers.
+// keys maps providers to the usual variables with their keys.
 var keys = map[string]string{config.OpenAI: "OPENAI_API_KEY", config.Anthropic: "ANTHROPIC_API_KEY", config.Gemini: "GEMINI_API_KEY"}
 
-// providers are those with models, in the order in which they are named.
-var providers = []string{config.OpenAI, config.Anthropic, config.Gemini}
+// providerChoices lists the providers with models, in the order of the question.
+var providerChoices = []string{config.OpenAI, config.Anthropic, config.Gemini}
 
-// model is a model target by flags that begin with prefix.
-func model(prefix, provider, name, key string) (scaffold.Agent, error) {
+// model returns a model target from flags that begin with prefix.
+func model(prefix, provider, name, key string) (Agent, error) {
 	server, isServer := preset.Named(provider)
 	if keys[provider] == "" && !isServer {
-		known := slices.Concat(providers, preset.Names(), []string{config.HTTP, config.Command, config.Mock})
+		known := slices.Concat(providerChoices, preset.Names(), []string{config.HTTP, config.Command, config.Mock})
 		hint := cmp.Or(suggest.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
-		return scaffold.Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
+		return Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
 	}
 	if name == "" {
-		return scaffold.Agent{}, mistake("%sprovider %s needs a model; add %smodel with the name that the provider gives it", prefix, provider, prefix)
+		return Agent{}, mistake("%sprovider %s needs a model; add %smodel with the name that the provider gives it", prefix, provider, prefix)
 	}
-	return scaffold.Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider], server.KeyEnv)}, nil
+	return Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider], server.KeyEnv)}, nil
 }
 
-// judge is the model that judges, where the format needs one and the agent is none.
-func judge(ctx context.Context, flags Flags, a scaffold.Answers, console *Console) (*scaffold.Agent, error) {
+// judge returns the model that judges, if the format needs one and the agent is no model.
+func judge(ctx context.Context, flags Flags, a Answers, console *Console) (*Agent, error) {
 	needed := !a.Agent.IsModel() && a.Agent.Provider != config.Mock && (a.Format == schema.DialectTestcase || a.Format == schema.DialectPromptval)
-	var out scaffold.Agent
+	var out Agent
 	var err error
 	switch {
 	case flags.JudgeModel+flags.JudgeProvider != "":

@@ -1,4 +1,4 @@
-package scaffold
+package setup
 
 import (
 	"cmp"
@@ -11,31 +11,30 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A Case is a new test.
+// A Case describes a test to write.
 type Case struct {
 	Format string
 	// Key is the path below the definitions folder without an extension.
 	Key string
-	// Input is the user's first message, Contains what the answer has to contain.
+	// Input is the user's first message. The answer has to contain Contains.
 	Input, Contains string
-	// Outcome says in words what a good answer is.
+	// Outcome describes a good answer in words.
 	Outcome string
-	// Target is the one that the test names; empty for the default one.
+	// Target is the target that the test names; empty for the default.
 	Target string
-	// Agent is the target that a format asks for that needs one.
+	// Agent is the target for formats that require one.
 	Agent string
-	// Editor says that the schemas for editors exist.
+	// Editor reports whether the schemas for editors exist.
 	Editor bool
 }
 
-// levelKey is the key of a test of the domain format.
+// levelKey matches the key of a test of the domain format.
 var levelKey = lazyregexp.New(`^([^/]+)/level_[1-9][0-9]*/[^/]+$`)
 
-// keyed is a key that is a path of plain names.
+// keyed matches a key that is a path of plain names.
 var keyed = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
-// Mistake returns what is wrong with the key or the format, and what to write instead;
-// empty if nothing is.
+// Mistake describes an error in the key or the format and its repair; empty for none.
 func (c Case) Mistake() string {
 	switch {
 	case !keyed.MatchString(c.Key):
@@ -48,7 +47,7 @@ func (c Case) Mistake() string {
 	return ""
 }
 
-// Files returns the definition and what it needs next to it.
+// Files returns the definition and the files that it needs.
 func (c Case) Files(definitions string) []File {
 	c.Input = cmp.Or(c.Input, "How long do I have to return a helmet?")
 	file := path.Join(definitions, c.Key)
@@ -69,7 +68,7 @@ func (c Case) Files(definitions string) []File {
 	return []File{{file + ".yaml", c.head(file) + c.evalcaseText(id), about}}
 }
 
-// head is the modeline.
+// head returns the modeline of a file.
 func (c Case) head(file string) string {
 	if !c.Editor {
 		return ""
@@ -77,12 +76,12 @@ func (c Case) head(file string) string {
 	return modeline(c.Format, path.Dir(file)) + "\n"
 }
 
-// outcome is what a good answer is, for formats that need it.
+// outcome describes a good answer, for formats that need it.
 func (c Case) outcome() string {
 	return cmp.Or(c.Outcome, "The answer is friendly and to the point.")
 }
 
-// check is the line of the check that the answer must hold.
+// check returns the line with the check of the answer.
 func (c Case) check() string {
 	if c.Contains == "" {
 		return `regex: '\S' # any answer; write what yours must say, such as contains: 30 days`
@@ -111,7 +110,7 @@ evalcases:
 `, c.Key, quoted(id), outcome, quoted(c.Input), target, c.check())
 }
 
-// mockCase passes by what the mock of gavel.yaml answers.
+// mockCase returns a case that passes with the answer of the mock in gavel.yaml.
 func mockCase(a Answers) []File {
 	c := Case{
 		Format: schema.DialectEvalcase, Key: "mock", Input: "How long do I have to return a helmet?", Contains: "30 days",
@@ -178,7 +177,7 @@ func domainText(domain string) string {
 	return ordered([2]any{"id", domain}, [2]any{"name", domain}, [2]any{"evaluator_id", "keyword"})
 }
 
-// testText is a test of the domain format, whose answer has a keyword.
+// testText returns a test of the domain format whose answer has a keyword.
 func (c Case) testText(id string) string {
 	fields := [][2]any{{"id", strings.ReplaceAll(c.Key, "/", "_")}, {"name", id}, {"prompt", c.Input}}
 	expected := map[string]any{"keywords": []string{cmp.Or(c.Contains, "help")}}

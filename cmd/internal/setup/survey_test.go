@@ -1,4 +1,4 @@
-package survey_test
+package setup_test
 
 import (
 	"fmt"
@@ -11,16 +11,16 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
+	"github.com/gavel-evals/gavel/cmd/internal/setup"
 )
 
-func look(t *testing.T, files map[string]string, ports ...int) *survey.Survey {
+func look(t *testing.T, files map[string]string, ports ...int) *setup.Survey {
 	t.Helper()
 	fsys := fstest.MapFS{"empty": {Mode: fs.ModeDir}}
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	out, err := survey.Explore(t.Context(), fsys, survey.Options{Definitions: []string{"test_definitions"}, Ports: ports})
+	out, err := setup.Explore(t.Context(), fsys, setup.SurveyOptions{Definitions: []string{"test_definitions"}, Ports: ports})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestForeignFilesAreToldTruthfully(t *testing.T) {
 	})
 	var said []string
 	for _, f := range got.Foreign {
-		said = append(said, f.Says())
+		said = append(said, f.Summary())
 	}
 	slices.Sort(said)
 	want := []string{
@@ -107,14 +107,14 @@ func TestAPIs(t *testing.T) {
 func TestPackages(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want survey.Package
+		want setup.Package
 	}{
-		{`package.json {"name": "shop", "dependencies": {"@anthropic-ai/sdk": "1", "left-pad": "1"}}`, survey.Package{Name: "shop", Provider: "anthropic"}},
-		{"package.json {\"name\": \"openai\"}", survey.Package{Name: "openai"}},
-		{"pyproject.toml [project]\nname = \"shop\"\ndependencies = [\"fastapi\", \"openai>=1\"]\n", survey.Package{Name: "shop", Provider: "openai"}},
-		{"pyproject.toml [build-system]\nrequires = [\"x\"]\n[tool.poetry]\nversion = \"1\"\nname = 'shop'\n[tool.poetry.dependencies]\ngoogle-genai = \"^1\"\n", survey.Package{Name: "shop", Provider: "gemini"}},
-		{"requirements.txt flask\nlangchain-openai==1\n", survey.Package{Provider: "openai"}},
-		{"requirements.txt flask\nmy-openai-fork==1\n", survey.Package{}},
+		{`package.json {"name": "shop", "dependencies": {"@anthropic-ai/sdk": "1", "left-pad": "1"}}`, setup.Package{Name: "shop", Provider: "anthropic"}},
+		{"package.json {\"name\": \"openai\"}", setup.Package{Name: "openai"}},
+		{"pyproject.toml [project]\nname = \"shop\"\ndependencies = [\"fastapi\", \"openai>=1\"]\n", setup.Package{Name: "shop", Provider: "openai"}},
+		{"pyproject.toml [build-system]\nrequires = [\"x\"]\n[tool.poetry]\nversion = \"1\"\nname = 'shop'\n[tool.poetry.dependencies]\ngoogle-genai = \"^1\"\n", setup.Package{Name: "shop", Provider: "gemini"}},
+		{"requirements.txt flask\nlangchain-openai==1\n", setup.Package{Provider: "openai"}},
+		{"requirements.txt flask\nmy-openai-fork==1\n", setup.Package{}},
 	} {
 		file, text, _ := strings.Cut(tt.text, " ")
 		tt.want.File = file

@@ -1,4 +1,4 @@
-package interview
+package setup
 
 import (
 	"bufio"
@@ -18,17 +18,17 @@ type Console struct {
 	lines chan line
 }
 
-// A line is what was read, or why nothing was.
+// A line is one line of input, or the error of reading it.
 type line struct {
 	text string
 	err  error
 }
 
-// ErrUnanswered says that the input ended before a question was answered.
+// ErrUnanswered means that the input ended before a question was answered.
 var ErrUnanswered = errors.New("the input ended before the question was answered")
 
-// read starts to read lines; a reader of a terminal cannot be interrupted, so it
-// has its own goroutine, which ends with the input or the program.
+// read starts to read lines. A read from a terminal cannot be interrupted, so it has its
+// own goroutine, which ends with the input or the program.
 func (c *Console) read() {
 	if c.lines != nil {
 		return
@@ -47,7 +47,7 @@ func (c *Console) read() {
 	}()
 }
 
-// Line asks for a text. An empty answer is the default one.
+// Line asks for a text. An empty answer means the default.
 func (c *Console) Line(ctx context.Context, question, usual string) (string, error) {
 	c.read()
 	if usual != "" {
@@ -82,8 +82,8 @@ func (c *Console) AskRequired(ctx context.Context, question, example string) (st
 	}
 }
 
-// Choose asks for one of several options by its number, and returns its index. The
-// first one is the default.
+// Choose asks for one of several options by number, and returns its index. The first
+// one is the default.
 func (c *Console) Choose(ctx context.Context, question string, options []string) (int, error) {
 	fmt.Fprintln(c.Out, question)
 	for i, option := range options {

@@ -1,73 +1,73 @@
-// Package scaffold makes the first files of a repository: gavel.yaml, cases, the
-// workflow and the settings of editors.
-//
-// [Files] and [Case.Files] return texts; [Write] writes those that do not exist yet.
-package scaffold
+package setup
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// WorkflowFile is the path of the workflow.
-const WorkflowFile = ".github/workflows/gavel.yml"
+// workflowFile is the path of the workflow.
+const workflowFile = ".github/workflows/gavel.yml"
 
 // A File is written unless it exists.
 type File struct {
 	// Path is relative to the repository root, with slashes.
 	Path string `json:"path"`
 	Text string `json:"-"`
-	// About says in a few words what the file is.
+	// About describes the file in a few words.
 	About string `json:"about"`
 }
 
-// An Agent is how a target is reached: what a target of gavel.yaml says.
+// An Agent is a target of gavel.yaml, and how to reach it.
 type Agent struct {
 	Provider string
-	// URL is that of an http agent. Ask is the field of its request with the user's
-	// message, and Answer the path of the one of its reply with the text. Both are empty
-	// where it speaks Gavel's contract, and Answer where it is not known.
+	// URL is the address of an http agent. Ask is its request field with the user's
+	// message, and Answer the path of its reply field with the text. Both are empty if it
+	// speaks Gavel's contract, and Answer is empty if it is unknown.
 	URL, Ask, Answer string
 	// Argv starts a command.
 	Argv []string
-	// Inputs are globs of the files that the agent is made of; none where that is not
-	// known.
+	// Inputs are globs of the files that the agent is built from; none if they are
+	// unknown.
 	Inputs []string
-	// Model and BaseURL are those of a model, KeyEnv names the variable with its
-	// key; empty where none is needed.
+	// Model and BaseURL identify a model. KeyEnv names the variable with its key; empty
+	// if it needs none.
 	Model, BaseURL, KeyEnv string
 }
 
-// IsModel reports whether a provider's model is asked, which can judge, too.
+// IsModel reports whether the agent is a model of a provider, which can judge, too.
 func (a Agent) IsModel() bool {
 	_, isServer := preset.Named(a.Provider)
 	return isServer || slices.Contains([]string{config.OpenAI, config.Anthropic, config.Gemini}, a.Provider)
 }
 
-// Answers say what the files are to hold.
+// Answers determine the content of the first files.
 type Answers struct {
-	// Agent is the one under test; that of the provider mock means that there is
-	// none yet.
+	// Agent is the target under test. The provider mock means that there is none yet.
 	Agent Agent
-	// Judge is a model that judges; nil for the agent itself where it is a model,
-	// else for none.
+	// Judge is the model that judges. If it is nil, an agent that is a model judges
+	// itself, and nothing judges any other agent.
 	Judge *Agent
-	// Format is that of the first case for the agent.
+	// Format is the format of the first case for the agent.
 	Format string
 	// Definitions is the folder with definitions, relative to the root.
 	Definitions string
-	// Existing are the definitions that there are; no cases are added to them.
+	// Existing are the definitions in the repository. If there are some, no cases are
+	// added.
 	Existing []load.FileSummary
-	// Providers are the names by which those of the matrix format call their targets.
+	// Providers are the names of targets in definitions of the matrix format.
 	Providers []string
-	// Configured says that gavel.yaml exists.
+	// Configured reports whether gavel.yaml exists.
 	Configured bool
 	// Workflow asks for the workflow, which judges pushes to Branch.
 	Workflow bool
@@ -78,8 +78,8 @@ type Answers struct {
 	Editor bool
 }
 
-// Files returns the files in the order in which they are read.
-func Files(a Answers) ([]File, error) {
+// FirstFiles returns the first files of a repository in reading order.
+func FirstFiles(a Answers) ([]File, error) {
 	var out []File
 	if !a.Configured {
 		out = append(out, File{"gavel.yaml", configText(a), "how your agent is reached"})
@@ -88,7 +88,7 @@ func Files(a Answers) ([]File, error) {
 		out = append(out, firstCases(a)...)
 	}
 	if a.Workflow {
-		out = append(out, File{WorkflowFile, workflowText(a), "judges pull requests in GitHub Actions"})
+		out = append(out, File{workflowFile, workflowText(a), "judges pull requests in GitHub Actions"})
 	}
 	if a.Editor {
 		files, err := editorFiles(a)
@@ -100,7 +100,7 @@ func Files(a Answers) ([]File, error) {
 	return out, nil
 }
 
-// firstCases are one for the mock and one for the agent.
+// firstCases returns a case for the mock and one for the agent.
 func firstCases(a Answers) []File {
 	var out []File
 	if !a.Configured {
@@ -116,7 +116,7 @@ func firstCases(a Answers) []File {
 	return append(out, first.Files(a.Definitions)...)
 }
 
-// KeyVariables are the environment variables that the answers name, each once.
+// KeyVariables returns the environment variables that the answers name, each once.
 func (a Answers) KeyVariables() []string {
 	names := []string{a.Agent.KeyEnv}
 	if a.Judge != nil {
@@ -125,7 +125,7 @@ func (a Answers) KeyVariables() []string {
 	return slices.Compact(slices.DeleteFunc(names, func(s string) bool { return s == "" }))
 }
 
-// plain is a text that YAML reads as itself.
+// plain matches a text that YAML reads as itself.
 var plain = lazyregexp.New(`^[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 
 // reserved are words that YAML, or an older version of it, reads as something
@@ -151,4 +151,34 @@ func list(texts []string) string {
 		out[i] = quoted(t)
 	}
 	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// A Written lists the files that were written and the ones that existed.
+type Written struct {
+	// Written are new. Kept existed and are unchanged.
+	Written []File `json:"written"`
+	Kept    []File `json:"kept"`
+}
+
+// WriteFiles writes the files that do not exist yet below a folder. It changes no file
+// and follows no link. The error names the file that could not be written; the files
+// before it are written.
+func WriteFiles(dir string, files []File) (out Written, err error) {
+	out = Written{Written: []File{}, Kept: []File{}}
+	folder, err := safefile.Open(dir)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	for _, f := range files {
+		switch err := folder.Create(f.Path, []byte(f.Text), 0o644); {
+		case errors.Is(err, fs.ErrExist):
+			out.Kept = append(out.Kept, f)
+		case err != nil:
+			return out, fmt.Errorf("write %s: %w", f.Path, err)
+		default:
+			out.Written = append(out.Written, f)
+		}
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package interview
+package setup
 
 import (
 	"cmp"
@@ -8,46 +8,44 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/scaffold"
-	"github.com/gavel-evals/gavel/cmd/internal/survey"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A candidate is a way to reach the agent that was found.
+// A candidate is one way to reach the agent.
 type candidate struct {
-	agent scaffold.Agent
-	// label is for people, flags say the same on the command line.
+	agent Agent
+	// label describes it to people; flags are the same as command line flags.
 	label, flags string
-	// unfinished says that the model is not known.
+	// unfinished reports whether the model is unknown.
 	unfinished bool
 }
 
-// mostModels bounds the models of a server that are offered.
+// mostModels bounds how many models of a server are offered.
 const mostModels = 4
 
-// candidates are the ways that were found, the likeliest first.
-func candidates(found *survey.Survey) []candidate {
+// candidates returns the ways that the survey found, the likeliest first.
+func candidates(found *Survey) []candidate {
 	var out []candidate
-	for _, api := range found.Described() {
+	for _, api := range found.AllAPIs() {
 		if api.URL == "" {
 			out = append(out, candidate{
-				agent: scaffold.Agent{Provider: config.OpenAI, BaseURL: api.BaseURL}, unfinished: true,
+				agent: Agent{Provider: config.OpenAI, BaseURL: api.BaseURL}, unfinished: true,
 				label: "OpenAI's protocol at " + api.BaseURL + " (" + api.Source + ")", flags: "--base-url " + api.BaseURL + " --model …",
 			})
 			continue
 		}
 		ask, answer := api.Text()
 		out = append(out, candidate{
-			agent: scaffold.Agent{Provider: config.HTTP, URL: api.URL, Ask: ask, Answer: answer},
+			agent: Agent{Provider: config.HTTP, URL: api.URL, Ask: ask, Answer: answer},
 			label: "POST " + api.URL + " (" + api.Source + ")", flags: "--url " + api.URL,
 		})
 	}
 	for _, s := range found.Servers {
 		for _, name := range s.Models[:min(len(s.Models), mostModels)] {
 			out = append(out, candidate{
-				agent: scaffold.Agent{Provider: config.OpenAI, Model: name, BaseURL: s.BaseURL},
+				agent: Agent{Provider: config.OpenAI, Model: name, BaseURL: s.BaseURL},
 				label: "model " + name + " at " + s.BaseURL, flags: "--base-url " + s.BaseURL + " --model " + name,
 			})
 		}
@@ -57,15 +55,15 @@ func candidates(found *survey.Survey) []candidate {
 			continue
 		}
 		out = append(out, candidate{
-			agent: scaffold.Agent{Provider: p.Provider, KeyEnv: keys[p.Provider]}, unfinished: true,
+			agent: Agent{Provider: p.Provider, KeyEnv: keys[p.Provider]}, unfinished: true,
 			label: "a model of " + p.Provider + ", whose SDK is in " + p.File, flags: "--provider " + p.Provider + " --model …",
 		})
 	}
 	return out
 }
 
-// otherwise finds the agent where no flag names it.
-func otherwise(ctx context.Context, found *survey.Survey, console *Console) (scaffold.Agent, error) {
+// otherwise finds the agent if no flag names it.
+func otherwise(ctx context.Context, found *Survey, console *Console) (Agent, error) {
 	ways := candidates(found)
 	if console != nil {
 		return askAgent(ctx, console, ways)
@@ -88,13 +86,13 @@ func otherwise(ctx context.Context, found *survey.Survey, console *Console) (sca
 	}
 	if n := len(found.Providers); n > 0 {
 		names := strings.Join(found.Providers[:min(n, mostModels)], ", ")
-		return scaffold.Agent{}, mistake("it is not known which agent to write into gavel.yaml. The definitions name providers of their own (%s): gavel run asks them as they are, without gavel.yaml. To ask your agent in their place, add one of%s", names, said.String())
+		return Agent{}, mistake("it is not known which agent to write into gavel.yaml. The definitions name providers of their own (%s): gavel run asks them as they are, without gavel.yaml. To ask your agent in their place, add one of%s", names, said.String())
 	}
-	return scaffold.Agent{}, mistake("it is not known how your agent is reached; add one of%s", said.String())
+	return Agent{}, mistake("it is not known how your agent is reached; add one of%s", said.String())
 }
 
-// askAgent asks how the agent is reached.
-func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold.Agent, error) {
+// askAgent asks a person how to reach the agent.
+func askAgent(ctx context.Context, console *Console, ways []candidate) (Agent, error) {
 	var options []string
 	for _, way := range ways {
 		options = append(options, way.label)
@@ -106,7 +104,7 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold
 		"not at all yet: begin with a mock"))
 	switch {
 	case err != nil:
-		return scaffold.Agent{}, err
+		return Agent{}, err
 	case n < len(ways) && ways[n].unfinished:
 		agent := ways[n].agent
 		agent.Model, err = console.AskRequired(ctx, "Model", "the name that the provider gives it")
@@ -122,43 +120,43 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (scaffold
 	case 2:
 		return askModel(ctx, console, "")
 	}
-	return scaffold.Agent{Provider: config.Mock}, nil
+	return Agent{Provider: config.Mock}, nil
 }
 
-func askURL(ctx context.Context, console *Console) (scaffold.Agent, error) {
+func askURL(ctx context.Context, console *Console) (Agent, error) {
 	for {
 		text, err := console.Line(ctx, "URL", "http://127.0.0.1:8000/respond")
 		if err != nil {
-			return scaffold.Agent{}, err
+			return Agent{}, err
 		}
 		if err := checkURL("The URL", text); err != nil {
 			fmt.Fprintln(console.Out, "  "+err.Error())
 			continue
 		}
-		return scaffold.Agent{Provider: config.HTTP, URL: text}, nil
+		return Agent{Provider: config.HTTP, URL: text}, nil
 	}
 }
 
-func askCommand(ctx context.Context, console *Console) (scaffold.Agent, error) {
+func askCommand(ctx context.Context, console *Console) (Agent, error) {
 	for {
 		text, err := console.AskRequired(ctx, "Command", "python agent.py")
 		if err != nil {
-			return scaffold.Agent{}, err
+			return Agent{}, err
 		}
 		argv, err := words(text)
 		if err != nil {
 			fmt.Fprintln(console.Out, "  "+err.Error())
 			continue
 		}
-		return scaffold.Agent{Provider: config.Command, Argv: argv}, nil
+		return Agent{Provider: config.Command, Argv: argv}, nil
 	}
 }
 
 // askModel asks for a provider, unless it is given, and one of its models.
-func askModel(ctx context.Context, console *Console, provider string) (agent scaffold.Agent, err error) {
+func askModel(ctx context.Context, console *Console, provider string) (agent Agent, err error) {
 	own := provider == ""
 	if own {
-		known := slices.Concat(providers, preset.Names())
+		known := slices.Concat(providerChoices, preset.Names())
 		n, err := console.Choose(ctx, "Whose model?", append(known, "of another server with OpenAI's protocol"))
 		if err != nil {
 			return agent, err
@@ -185,8 +183,8 @@ func askModel(ctx context.Context, console *Console, provider string) (agent sca
 }
 
 // askServer asks for a model of a server that speaks OpenAI's protocol.
-func askServer(ctx context.Context, console *Console) (scaffold.Agent, error) {
-	agent := scaffold.Agent{Provider: config.OpenAI}
+func askServer(ctx context.Context, console *Console) (Agent, error) {
+	agent := Agent{Provider: config.OpenAI}
 	var err error
 	if agent.BaseURL, err = console.Line(ctx, "Base URL, before /chat/completions", "http://127.0.0.1:11434/v1"); err != nil {
 		return agent, err
@@ -207,7 +205,7 @@ func askFormat(ctx context.Context, console *Console) (string, error) {
 	return formats[n].name, err
 }
 
-// checkURL refuses what is not an address of a server.
+// checkURL refuses a text that is not the address of a server.
 func checkURL(name, text string) error {
 	at, err := url.Parse(text)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {

@@ -1,4 +1,4 @@
-package survey
+package setup
 
 import (
 	"cmp"
@@ -11,22 +11,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// An API is a way of an agent or a model to be asked over HTTP, read from an
-// OpenAPI document.
+// An API is an HTTP interface of an agent or a model, read from an OpenAPI document.
 type API struct {
 	// Source is the file, or the URL, of the document.
 	Source string
-	// Title is the document's.
+	// Title is the title of the document.
 	Title string
-	// URL is asked; BaseURL is that of an OpenAI-compatible API, which has no URL.
+	// URL takes the requests. An OpenAI-compatible API has a BaseURL instead.
 	URL, BaseURL string
-	// Fields are those of the request, Replies the paths of those of the reply with
-	// status 200, such as data.answer, both sorted, as far as the document says them.
+	// Fields are the documented fields of the request. Replies are the paths of the
+	// documented fields of a reply with status 200, such as data.answer. Both are sorted.
 	Fields, Replies []string
 }
 
 // Described are the APIs of files, then those of servers that run.
-func (s *Survey) Described() []API {
+func (s *Survey) AllAPIs() []API {
 	apis := slices.Clone(s.APIs)
 	for _, server := range s.Servers {
 		apis = append(apis, server.APIs...)
@@ -34,9 +33,9 @@ func (s *Survey) Described() []API {
 	return apis
 }
 
-// Text is the field of the request that takes the user's message, and the path of the
-// one of the reply that has the answer's text. Each is empty where it is not clear, and
-// both are where the agent takes messages.
+// Text returns the request field that takes the user's message, and the path of the reply
+// field that has the answer. Each is empty if it is unclear, and both are empty if the
+// agent takes messages.
 func (a API) Text() (ask, answer string) {
 	if a.Speaks() {
 		return "", ""
@@ -66,17 +65,15 @@ func firstOf(names []string, wanted ...string) string {
 	return ""
 }
 
-// Speaks reports whether the request has the field that Gavel's own contract
-// needs.
+// Speaks reports whether the request has the field that Gavel's own contract needs.
 func (a API) Speaks() bool { return slices.Contains(a.Fields, "messages") }
 
-// asking are words of paths that agents are asked at, the likeliest first.
+// asking lists words in the paths of agents, the likeliest first.
 var asking = []string{"respond", "chat", "message", "ask", "agent", "invoke", "run", "query", "complet", "generate", "predict"}
 
 const completions = "/chat/completions"
 
-// apisOf finds what an OpenAPI document says can be asked, the likeliest first and
-// at most three.
+// apisOf returns at most three APIs of an OpenAPI document, the likeliest first.
 func apisOf(source string, doc map[string]any) []API {
 	base := serverOf(source, doc)
 	info, _ := doc["info"].(map[string]any)
@@ -108,8 +105,8 @@ func apisOf(source string, doc map[string]any) []API {
 	return out
 }
 
-// serverOf is the address that the paths of a document begin at: its first server,
-// or that of swagger 2, without a slash at the end.
+// serverOf returns the address that the paths of a document are relative to: its first
+// server, or the host of Swagger 2, without a slash at the end.
 func serverOf(source string, doc map[string]any) string {
 	var address string
 	if servers, _ := doc["servers"].([]any); len(servers) > 0 {
@@ -133,7 +130,7 @@ func serverOf(source string, doc map[string]any) string {
 	return strings.TrimRight(at.String(), "/")
 }
 
-// repliesOf are the paths of the fields of an operation's JSON reply that are not
+// repliesOf returns the paths of the fields in an operation's JSON reply that are not
 // objects.
 func repliesOf(doc, operation map[string]any) []string {
 	responses, _ := operation["responses"].(map[string]any)
@@ -142,7 +139,7 @@ func repliesOf(doc, operation map[string]any) []string {
 	return paths
 }
 
-// maxLevels bounds how deep an answer is looked for in a reply.
+// maxLevels bounds the depth of the search for an answer in a reply.
 const maxLevels = 3
 
 // textPaths returns the paths of the fields of a schema that may be texts.
@@ -166,16 +163,16 @@ func textPaths(doc, form map[string]any, prefix string, level int) []string {
 	return out
 }
 
-// plainName is a name that a JSONPath can have after a point.
+// plainName matches a name that a JSONPath can have after a point.
 var plainName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// fieldsOf are the names of the fields of a JSON request.
+// fieldsOf returns the names of the fields of a JSON request.
 func fieldsOf(doc map[string]any, at any) []string {
 	properties, _ := formOf(doc, at)["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// formOf is the schema of a JSON request or reply.
+// formOf returns the schema of a JSON request or reply.
 func formOf(doc map[string]any, at any) map[string]any {
 	body := follow(doc, at)
 	content, _ := body["content"].(map[string]any)
@@ -183,10 +180,10 @@ func formOf(doc map[string]any, at any) map[string]any {
 	return follow(doc, media["schema"])
 }
 
-// maxFollowed bounds a chain of references, which may be a circle.
+// maxFollowed bounds a chain of references, which may be circular.
 const maxFollowed = 8
 
-// follow returns an object, or the one in the document that it refers to.
+// follow returns an object, or the object in the document that it refers to.
 func follow(doc map[string]any, at any) map[string]any {
 	object, _ := at.(map[string]any)
 	for range maxFollowed {

@@ -1,9 +1,4 @@
-// Package survey finds out what a repository and this machine have that bears on
-// the first configuration: definitions, files of other tools, descriptions of
-// APIs, packages, and servers on loopback.
-//
-// Everything that it reads is data: nothing is run, and only loopback is asked.
-package survey
+package setup
 
 import (
 	"context"
@@ -18,47 +13,47 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// configName is the configuration's usual name.
+// configName is the usual name of the configuration.
 const configName = "gavel.yaml"
 
-// A Survey is what was found. Empty fields were not.
+// A Survey lists the findings of [Explore]. An empty field means that nothing was found.
 type Survey struct {
-	// Config is gavel.yaml where it exists. Misspelt is a file that looks meant as
-	// one, such as gavel.yml.
+	// Config is gavel.yaml if it exists. Misspelt is a file with a similar name, such as
+	// gavel.yml.
 	Config, Misspelt string
 	// Definitions are the files that are read as definitions, sorted by path.
 	Definitions []load.FileSummary
 	Foreign     []Foreign
-	// Unreadable has the first error of each file among the definitions that cannot be read.
+	// Unreadable has the first error of each unreadable definition.
 	Unreadable []schema.Problem
-	// Providers are the names by which definitions of the matrix format call their
-	// targets, sorted.
+	// Providers are the sorted names of targets in definitions of the matrix format.
 	Providers []string
-	// Prompts are the folders that look as if an agent were made of them.
+	// Prompts are folders that likely have the prompts of an agent.
 	Prompts  []string
 	APIs     []API
 	Packages []Package
 	Servers  []Server
 }
 
-// Options say where to look.
-type Options struct {
-	// Definitions are the folders with definitions, RootFiles those outside of them.
+// SurveyOptions say where to look.
+type SurveyOptions struct {
+	// Definitions are the folders with definitions. RootFiles are definitions outside of
+	// them.
 	Definitions, RootFiles []string
 	// Ports are asked on loopback; none means that nothing is asked.
 	Ports []int
 }
 
-// The bounds of a search: more than this is not looked at.
+// The bounds of a search.
 const (
 	maxFolders = 2000
 	maxDepth   = 5
 	maxFile    = 4 << 20
 )
 
-// Explore finds out what a repository has. The error is that of ctx, or of a file system
-// whose root cannot be read.
-func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
+// Explore surveys a repository and servers on loopback. It fails only if ctx ends or the
+// root of the file system cannot be read.
+func Explore(ctx context.Context, fsys fs.FS, opts SurveyOptions) (*Survey, error) {
 	out := &Survey{}
 	if err := out.root(fsys); err != nil {
 		return nil, err
@@ -91,8 +86,8 @@ func Explore(ctx context.Context, fsys fs.FS, opts Options) (*Survey, error) {
 	return out, ctx.Err()
 }
 
-// unreadable returns the first error of each file that is read as no format. That the
-// folder of definitions does not exist yet is not an error here: init makes it.
+// unreadable returns the first error of each file that has no format. A missing folder of
+// definitions is not an error here, since init makes it.
 func unreadable(found *load.Snapshot) []schema.Problem {
 	known := map[string]bool{}
 	for d := range found.Definitions {
@@ -125,7 +120,7 @@ func (s *Survey) root(fsys fs.FS) error {
 	return nil
 }
 
-// walk visits the files of the repository that may tell something.
+// walk visits the files of the repository that the survey knows by name.
 func (s *Survey) walk(ctx context.Context, fsys fs.FS, definitions []string) error {
 	folders := 0
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -150,7 +145,7 @@ func (s *Survey) walk(ctx context.Context, fsys fs.FS, definitions []string) err
 	return err
 }
 
-// skipped are folders in which nothing of the repository's own is.
+// skipped reports whether a folder has nothing of the repository's own.
 func skipped(name string) bool {
 	base := path.Base(name)
 	dependencies := []string{"node_modules", "vendor", "venv", "__pycache__", "dist", "build", "target"}
@@ -178,7 +173,7 @@ func (s *Survey) file(fsys fs.FS, name string) {
 	}
 }
 
-// read parses a JSON or YAML file into maps and lists; nil if it is neither.
+// read parses a JSON or YAML file into maps and lists. It returns nil for any other file.
 func read(fsys fs.FS, name string) map[string]any {
 	data, err := schema.ReadFile(fsys, name, maxFile)
 	if err != nil {

@@ -1,4 +1,4 @@
-package survey
+package setup
 
 import (
 	"io/fs"
@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A Package is a program's description of itself.
+// A Package is the manifest of a program.
 type Package struct {
 	// File is package.json, pyproject.toml or requirements.txt.
 	File string
-	// Name is the package's; empty where the file has none.
+	// Name is the name of the package; empty if the file has none.
 	Name string
-	// Provider is the one whose SDK the program depends on: openai, anthropic or
-	// gemini; empty where it depends on none.
+	// Provider is openai, anthropic or gemini if the program depends on its SDK;
+	// otherwise empty.
 	Provider string
 }
 
-// sdks are packages that talk to a provider, each with the provider.
+// sdks maps packages to the provider that they talk to.
 var sdks = []struct{ name, provider string }{
 	{"openai", "openai"}, {"@ai-sdk/openai", "openai"}, {"@langchain/openai", "openai"}, {"langchain-openai", "openai"}, {"openai-agents", "openai"},
 	{"anthropic", "anthropic"}, {"@anthropic-ai/sdk", "anthropic"}, {"@ai-sdk/anthropic", "anthropic"}, {"langchain-anthropic", "anthropic"},
@@ -63,12 +63,12 @@ func readPackage(fsys fs.FS, file string) (Package, bool) {
 
 var (
 	projectName = lazyregexp.New(`(?ms)^\[(?:project|tool\.poetry)\][^\[]*?^name\s*=\s*["']([^"'\n]+)["']`)
-	// requirement is a package at the beginning of a line, as requirements.txt,
-	// lists of pyproject.toml and tables of Poetry have it.
+	// requirement matches a package at the beginning of a line, as in requirements.txt,
+	// lists of pyproject.toml and tables of Poetry.
 	requirement = lazyregexp.New(`(?m)(?:^|[\["',])\s*["']?([A-Za-z][\w.-]*)`)
 )
 
-// providerOf is that of the first SDK of the list which is among the names.
+// providerOf returns the provider of the first SDK that is among the names.
 func providerOf(names []string) string {
 	for _, sdk := range sdks {
 		if slices.Contains(names, sdk.name) {

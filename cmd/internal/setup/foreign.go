@@ -1,4 +1,4 @@
-package survey
+package setup
 
 import (
 	"fmt"
@@ -12,25 +12,23 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// A Foreign file is one of another tool.
+// A Foreign describes a file of another tool.
 type Foreign struct {
 	File string
 	// Tool is promptfoo or AgentV.
 	Tool string
-	// Tests counts those that are in the file itself; −1 where it names other
-	// files.
+	// Tests counts the tests in the file itself; −1 if it names other files.
 	Tests int
-	// Dialect is the format that this version of Gavel reads the file as; empty if
-	// it does not.
+	// Dialect is the format that Gavel reads the file as; empty if it does not.
 	Dialect string
-	// Unreadable is why the content is not known; nil where it is.
+	// Unreadable is the error of reading the content, or nil.
 	Unreadable *schema.Problem
-	// Configures says that the file has settings of the tool and no tests.
+	// Configures reports whether the file has settings of the tool and no tests.
 	Configures bool
 }
 
-// Says is what can be done with the file today, in one sentence.
-func (f Foreign) Says() string {
+// Summary says in one sentence how Gavel uses the file.
+func (f Foreign) Summary() string {
 	tests := ""
 	if f.Tests > 0 {
 		tests = fmt.Sprintf(" with %d test%s", f.Tests, map[bool]string{false: "s"}[f.Tests == 1])
@@ -48,7 +46,7 @@ func (f Foreign) Says() string {
 	return fmt.Sprintf("%s is a file of %s%s, which this version does not read: keep it there, and write its tests with gavel new", f.File, f.Tool, tests)
 }
 
-// providers are the names of the providers of a file of the matrix format.
+// providers returns the names of the providers in a file of the matrix format.
 func providers(fsys fs.FS, file string) []string {
 	doc, problems := document.Open(fsys, file)
 	if doc == nil || schema.HasErrors(problems) {
@@ -86,8 +84,8 @@ func foreign(fsys fs.FS, name string) (Foreign, bool) {
 	return Foreign{}, false
 }
 
-// described adds what the content says. ok is false for a file that has neither
-// tests nor prompts. One that cannot be read may have them.
+// described adds facts from the content. ok is false for a file without tests and
+// prompts. An unreadable file may have them.
 func described(fsys fs.FS, f Foreign) (Foreign, bool) {
 	doc, problems := document.Open(fsys, f.File)
 	for _, p := range problems {

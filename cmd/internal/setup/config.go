@@ -1,4 +1,4 @@
-package scaffold
+package setup
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 	"github.com/gavel-evals/gavel/examples"
 )
 
-// agentName and judgeName are what gavel.yaml calls the targets.
+// agentName and judgeName are the names of the targets in gavel.yaml.
 const (
 	agentName = "agent"
 	judgeName = "judge"
 	mockName  = "mock"
 )
 
-// configText is gavel.yaml.
+// configText returns the text of gavel.yaml.
 func configText(a Answers) string {
 	var b strings.Builder
 	if a.Editor {
@@ -52,8 +52,8 @@ func configText(a Answers) string {
 	return b.String()
 }
 
-// aliasesText returns what the providers of the matrix format are run with: the one target,
-// unless there are several providers, which are compared as their file has them.
+// aliasesText returns the aliases that run the providers of the matrix format with the one
+// target. Several providers get none, since they are compared as their file has them.
 func aliasesText(a Answers, target string) string {
 	if len(a.Providers) == 0 {
 		return ""
@@ -70,8 +70,8 @@ func aliasesText(a Answers, target string) string {
 	return out
 }
 
-// rootFiles are the definitions outside of the default folder, which a configured
-// folder would leave out.
+// rootFiles returns the definitions outside the default folder, which a configured folder
+// would leave out.
 func (a Answers) rootFiles() []string {
 	var out []string
 	for _, d := range a.Existing {
@@ -82,7 +82,7 @@ func (a Answers) rootFiles() []string {
 	return out
 }
 
-// agentText is the target under test, with what can be set next.
+// agentText returns the lines of the target under test, with hints for further settings.
 func agentText(a Agent) string {
 	switch a.Provider {
 	case config.HTTP:
@@ -111,9 +111,9 @@ func agentText(a Agent) string {
 `
 }
 
-// inputs are globs of the files that a program is built from, as far as they are known,
-// and else of those that it likely is: its folder, or, where that is the whole
-// repository, the files of its language and prompts.
+// inputs returns globs of the files that a program is built from. If they are unknown, it
+// returns the likely ones: the folder of the program or, if that is the whole repository,
+// the files of its language and prompts.
 func (a Agent) inputs() []string {
 	if len(a.Inputs) > 0 {
 		return a.Inputs
@@ -132,7 +132,7 @@ func (a Agent) inputs() []string {
 	return []string{"src/**", "prompts/**"}
 }
 
-// httpText is an agent over HTTP.
+// httpText returns the lines of an agent over HTTP.
 func httpText(a Agent) string {
 	contract := `  # Your agent. Each turn it is sent
   #   POST {"messages": [{"role": "user", "content": "…"}], "metadata": {…}}
@@ -174,10 +174,10 @@ func httpText(a Agent) string {
 `, contract, quoted(a.URL), form, made)
 }
 
-// languages are extensions of programs.
+// languages lists the extensions of programs.
 var languages = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".go", ".rb", ".php", ".sh", ".java", ".kt", ".cs", ".pl", ".lua", ".exs"}
 
-// modelText are the lines of a model target.
+// modelText returns the lines of a model target.
 func modelText(a Agent) string {
 	out := fmt.Sprintf("    provider: %s\n    model: %s\n", a.Provider, quoted(a.Model))
 	if a.BaseURL != "" {
@@ -189,7 +189,7 @@ func modelText(a Agent) string {
 	return out
 }
 
-// judgeText returns who judges what checks cannot.
+// judgeText returns the lines of the judge.
 func judgeText(a Answers) string {
 	const why = "\n# The judge scores what checks cannot, such as rubrics."
 	switch {
@@ -201,14 +201,14 @@ func judgeText(a Answers) string {
 	return why + " It is a\n# further target with a model:\n# roles: {judge: judge}\n"
 }
 
-// The parts of the ready workflow that are different in each repository.
+// The parts of the ready workflow that differ between repositories.
 const (
 	readyBranch = "    branches: [main]\n"
 	readyKey    = "      OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 	readyEnv    = "    env:\n"
 )
 
-// workflowText is the ready workflow with the branch and the keys of the answers.
+// workflowText returns the ready workflow with the branch and the keys of the answers.
 func workflowText(a Answers) string {
 	ready := examples.Workflow()
 	if a.NoForks {

@@ -1,4 +1,4 @@
-package scaffold
+package setup
 
 import (
 	"bytes"
@@ -21,8 +21,8 @@ func schemaFile(format string) string {
 	return path.Join(schemas, strings.ReplaceAll(strings.TrimSuffix(format, ".yaml"), "/", "-")+".json")
 }
 
-// modeline names the schema of a format to editors with a YAML language server,
-// in the first line of a file in a folder.
+// modeline returns the first line of a file in a folder. It names the schema of the format
+// to editors with a YAML language server.
 func modeline(format, folder string) string {
 	to, err := filepath.Rel(filepath.FromSlash(folder), filepath.FromSlash(schemaFile(format)))
 	if err != nil {
@@ -31,13 +31,13 @@ func modeline(format, folder string) string {
 	return "# yaml-language-server: $schema=" + filepath.ToSlash(to)
 }
 
-// A matcher is a schema with the globs of its files.
+// A matcher maps a schema to the globs of its files.
 type matcher struct {
 	format string
 	globs  []string
 }
 
-// editorFiles are the settings and the schemas that they name.
+// editorFiles returns the settings of editors and the schemas that they name.
 func editorFiles(a Answers) ([]File, error) {
 	yaml, json := matchers(a, "yaml", "yml"), matchers(a, "json")
 	text, err := settingsText(yaml, json)
@@ -58,8 +58,8 @@ func editorFiles(a Answers) ([]File, error) {
 	return out, nil
 }
 
-// matchers are the formats of the repository with the globs of their files that
-// have one of the extensions.
+// matchers returns the formats of the repository with globs of their files, for files
+// with one of the extensions.
 func matchers(a Answers, extensions ...string) []matcher {
 	var out []matcher
 	add := func(format string, globs ...string) {
@@ -103,7 +103,7 @@ func matchers(a Answers, extensions ...string) []matcher {
 	return out
 }
 
-// formats are those of the definitions, that of the first cases included.
+// formats returns the formats of the definitions, including the first cases.
 func (a Answers) formats() []string {
 	var out []string
 	for _, d := range a.Existing {
@@ -116,7 +116,7 @@ func (a Answers) formats() []string {
 	return slices.Compact(out)
 }
 
-// settingsText is settings.json.
+// settingsText returns the text of settings.json.
 func settingsText(yaml, asJSON []matcher) (string, error) {
 	type association struct {
 		FileMatch []string `json:"fileMatch"`
