@@ -4,7 +4,7 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
@@ -19,7 +19,7 @@ const mostNamed = 50
 
 // makeForecast returns the cases that are judged differently after a change of files,
 // and the cost of judging them. It is nil if nothing can be planned.
-func makeForecast(ctx context.Context, before, after fs.FS, prepare forecastPrepare) (*settings.Forecast, error) {
+func makeForecast(ctx context.Context, before, after fs.FS, prepare forecastPrepare) (*editor.Forecast, error) {
 	old, err := prepare(ctx, before, nil)
 	if old == nil || err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func makeForecast(ctx context.Context, before, after fs.FS, prepare forecastPrep
 	for _, row := range old.Plan.Rows {
 		was[id{row.Key, row.Target}] = row.HeadDigests
 	}
-	out, affected := &settings.Forecast{}, map[string]bool{}
+	out, affected := &editor.Forecast{}, map[string]bool{}
 	for _, row := range now.Plan.Rows {
 		known, ok := was[id{row.Key, row.Target}]
 		if ok && known.D == row.HeadDigests.D || row.Action == plan.Reuse || row.Action == plan.Skip {

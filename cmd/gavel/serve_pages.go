@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"net/http"
 
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/cmd/internal/portal"
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -34,7 +34,7 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 		Watched: func() []serve.RepositoryView { return s.server.Load().Repositories() },
 		Look:    func(w serve.RepositoryView, number int) { s.server.Load().Recheck(w, number) },
 		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: clock.Or(s.Clock).Now,
-		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error) {
+		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error) {
 			return makeForecast(ctx, before, after, s.planner(w))
 		},
 	}), nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 )
 
 // TestServeRequestsThatChange deletes, moves and imports definitions on a server: each
@@ -84,7 +84,7 @@ func TestServeAnswersWhatIsDocumented(t *testing.T) {
 			Responses map[string]struct{ Content map[string]any }
 		}
 	}
-	if err := json.Unmarshal(settings.OpenAPI, &doc); err != nil {
+	if err := json.Unmarshal(editor.OpenAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
 	for path, methods := range doc.Paths {

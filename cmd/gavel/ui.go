@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -115,14 +115,14 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 }
 
 // workTree returns the target of changes.
-func workTree(w *workspace) settings.WorkTree {
-	return settings.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
+func workTree(w *workspace) editor.WorkTree {
+	return editor.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
 }
 
 // Store returns the definitions of the working tree.
-func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
+func Store(a *App, w *workspace, store *ledger.Ledger) *editor.Store {
 	tree := workTree(w)
-	return settings.New(settings.Config{
+	return editor.New(editor.Config{
 		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
@@ -132,7 +132,7 @@ func Store(a *App, w *workspace, store *ledger.Ledger) *settings.Store {
 			return files, files.Close, nil
 		},
 		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
-		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
+		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
 			return makeForecast(ctx, before, after, uiPlanner{a, w, store}.plan)
 		},
 		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -66,11 +66,11 @@ func TestEveryEndpointIsMeasured(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(settings.OpenAPI, &doc); err != nil {
+	if err := json.Unmarshal(editor.OpenAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
 	maps.DeleteFunc(doc.Paths, func(path string, _ map[string]json.RawMessage) bool {
-		return slices.Contains(settings.Requests(), "GET "+path) || slices.Contains(settings.Requests(), "POST "+path) || slices.Contains(dashboard.Requests(), path)
+		return slices.Contains(editor.Requests(), "GET "+path) || slices.Contains(editor.Requests(), "POST "+path) || slices.Contains(dashboard.Requests(), path)
 	})
 	for path := range doc.Paths {
 		if !slices.Contains(measured, path) && !slices.Contains(measured, "/r/octo/shop1"+path) {

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -80,14 +80,14 @@ func openCommit(repo *gitrepo.Repository, commit string) (fs.FS, func() error, e
 
 // store has the definitions of a repository: those of the tip of its branch. A change
 // is a pull request.
-func (p *portal) store(root, known string) *settings.Store {
+func (p *portal) store(root, known string) *editor.Store {
 	seen := &tips{now: p.cfg.Now}
-	return settings.New(settings.Config{
+	return editor.New(editor.Config{
 		Now: p.cfg.Now, Repository: known, Root: root,
 		Open: seen.open, OpenNewest: seen.newest,
 		Write:    p.propose,
 		Settings: settingsOf,
-		Forecast: func(ctx context.Context, before, after fs.FS) (*settings.Forecast, error) {
+		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
 			if p.cfg.Forecast == nil {
 				return nil, nil
 			}
@@ -116,11 +116,11 @@ func settingsOf(ctx context.Context, tree fs.FS) (schema.Settings, error) {
 var plain = lazyregexp.New(`[^a-z0-9]+`)
 
 // propose pushes a branch with a change and opens a pull request.
-func (p *portal) propose(ctx context.Context, files fs.FS, c settings.Change) (settings.Kept, error) {
+func (p *portal) propose(ctx context.Context, files fs.FS, c editor.Change) (editor.Kept, error) {
 	w := watchedOf(ctx)
 	at, ok := files.(tip)
 	if w.Client == nil || !ok {
-		return settings.Kept{}, settings.Forbidden("the repository has no forge, so that its definitions are only shown here")
+		return editor.Kept{}, editor.Forbidden("the repository has no forge, so that its definitions are only shown here")
 	}
 	who, _ := ctx.Value(userKey{}).(string)
 	names := slices.Sorted(maps.Keys(c))
@@ -128,19 +128,19 @@ func (p *portal) propose(ctx context.Context, files fs.FS, c settings.Change) (s
 	commit := gitrepo.Commit{Parent: at.commit, Files: c, Message: title + "\n", Author: who, At: p.cfg.Now()}
 	branch := branchOf(w, at.commit, c)
 	if _, err := w.Push(ctx, branch, commit); err != nil {
-		return settings.Kept{}, err
+		return editor.Kept{}, err
 	}
 	number, page, err := forge.OpenProposal(ctx, w.Client, w.Name, forge.Proposal{
 		Branch: branch, Base: w.Branch, Title: title,
 		Body: fmt.Sprintf("%s changed %s in the settings of Gavel.\n", cmp.Or(mention(who), "Somebody"), countOf(names)),
 	})
 	if err != nil {
-		return settings.Kept{}, fmt.Errorf("the branch %s is pushed: %w", branch, err)
+		return editor.Kept{}, fmt.Errorf("the branch %s is pushed: %w", branch, err)
 	}
 	if page == "" {
 		page = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, number)
 	}
-	return settings.Kept{Branch: branch, PullRequest: page}, nil
+	return editor.Kept{Branch: branch, PullRequest: page}, nil
 }
 
 // mention is a name that nobody is called by in a pull request.
@@ -159,7 +159,7 @@ func countOf(names []string) string {
 }
 
 // titleOf returns what a change does.
-func titleOf(names []string, c settings.Change) string {
+func titleOf(names []string, c editor.Change) string {
 	what := "change"
 	if c[names[0]] == nil {
 		what = "remove"
@@ -172,7 +172,7 @@ func titleOf(names []string, c settings.Change) string {
 
 // branchOf names the branch of a change: the same change of the same commit has the
 // same name, so that sending a form twice opens one pull request.
-func branchOf(w serve.RepositoryView, commit string, c settings.Change) string {
+func branchOf(w serve.RepositoryView, commit string, c editor.Change) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", w.ID, commit)
 	names := slices.Sorted(maps.Keys(c))

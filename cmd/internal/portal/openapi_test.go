@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 )
 
@@ -17,7 +17,7 @@ func TestOpenAPI(t *testing.T) {
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(settings.OpenAPI, &doc); err != nil {
+	if err := json.Unmarshal(editor.OpenAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
 	var documented []string
@@ -26,7 +26,7 @@ func TestOpenAPI(t *testing.T) {
 			documented = append(documented, strings.ToUpper(method)+" "+path)
 		}
 	}
-	handled := append(settings.Requests(), "GET "+repositoriesPath, "GET "+pullsPath)
+	handled := append(editor.Requests(), "GET "+repositoriesPath, "GET "+pullsPath)
 	for _, path := range dashboard.Requests() {
 		handled = append(handled, "GET "+path)
 	}

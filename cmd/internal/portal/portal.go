@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings"
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -49,7 +49,7 @@ type Config struct {
 	Streams *access.StreamLimit
 	// Forecast returns what a change of the definitions of a repository would have judged.
 	// Defaults to saying nothing.
-	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*settings.Forecast, error)
+	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error)
 	// Secret signs forms. Defaults to a random one.
 	Secret []byte
 	// Now defaults to the real clock.

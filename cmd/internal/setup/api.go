@@ -24,7 +24,7 @@ type API struct {
 	Fields, Replies []string
 }
 
-// Described are the APIs of files, then those of servers that run.
+// AllAPIs returns the APIs of files, then the APIs of running servers.
 func (s *Survey) AllAPIs() []API {
 	apis := slices.Clone(s.APIs)
 	for _, server := range s.Servers {

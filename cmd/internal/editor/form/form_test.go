@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 )
 
 // TestOneNameOfAField holds that of the names of a field a form has the one that the

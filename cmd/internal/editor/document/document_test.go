@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 )
 

@@ -4,7 +4,7 @@
 //
 // Most callers want [New]. Nothing is stored besides the files: what is written is
 // checked as gavel validate does it, and refused where it has errors.
-package settings
+package editor
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )

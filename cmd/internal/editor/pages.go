@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"

@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
 )
 
 // export is the document of all definitions.

@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 )
 
 // OpenAPI describes the requests of all pages: those that [Store.Routes] answers, those of

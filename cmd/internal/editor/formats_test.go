@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"net/url"

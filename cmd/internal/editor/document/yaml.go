@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )

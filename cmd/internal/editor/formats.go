@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/document"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/form"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/schema"
 )

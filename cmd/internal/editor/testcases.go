@@ -1,4 +1,4 @@
-package settings
+package editor
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/parsed"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/response"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/settings/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/settings/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
