@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -21,14 +21,14 @@ var formats = []string{schema.DialectTestcase, schema.DialectPromptval, schema.D
 
 // fileURL is the page that changes a file: a form where its format has one.
 func (s *Store) fileURL(file, format string) string {
-	if !slices.Contains(formats, format) || !document.Formed(file) {
+	if !slices.Contains(formats, format) || !definition.Formed(file) {
 		return s.address("/settings/file", "path", file)
 	}
 	return s.address("/settings/form", "path", file, "format", format)
 }
 
 // formOf is the sheet of the file that parameters name, with what the file has. ok is false for a file that has no form, whose text has to be changed.
-func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.Document, ok bool, err error) {
+func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition.Document, ok bool, err error) {
 	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
 	if !slices.Contains(formats, v.Format) {
 		return nil, nil, false, response.Missing("there is no form of this format; write testcase, promptval or evalcase")
@@ -44,10 +44,10 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.D
 	data, err := schema.ReadFile(s.files, v.Path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		v.New = true
-		return v, document.New(v.Path, v.Format), document.Formed(v.Path) && v.Item == "", nil
+		return v, definition.New(v.Path, v.Format), definition.Formed(v.Path) && v.Item == "", nil
 	}
 	if err == nil {
-		doc, ok = document.Open(v.Path, v.Format, data)
+		doc, ok = definition.Open(v.Path, v.Format, data)
 	}
 	if !ok {
 		return v, nil, false, nil
@@ -63,7 +63,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *document.D
 }
 
 // rows links to the forms of the definitions of a file, and names the one of the sheet.
-func (v *sheet) rows(doc *document.Document, page string, s *Store) {
+func (v *sheet) rows(doc *definition.Document, page string, s *Store) {
 	for _, row := range doc.Rows(v.Item, page) {
 		if v.Item != "" {
 			v.ID = row.Name
@@ -119,7 +119,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 }
 
 // writeForm checks or saves the text that a form makes, and puts each problem to its field.
-func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, changed Fields) error {
+func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, changed Fields) error {
 	data, err := doc.Change(v.Item, changed)
 	if err != nil {
 		v.Errors = append(v.Errors, err.Error())
@@ -137,7 +137,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *document.Document, cha
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err
 	}
-	v.Errors = append(v.Errors, form.AttachProblems(v.Fields, problemsOf(err), document.Locate(doc, v.Item, data))...)
+	v.Errors = append(v.Errors, form.AttachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
 		v.Version, v.New, v.Item = changes.Version(data), false, doc.Number(v.Item)
 	}

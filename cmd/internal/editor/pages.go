@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
@@ -325,7 +325,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if why := problemsOf(err); why != nil {
 			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, form.AttachProblems(v.Fields, why, document.Locate(nil, "", data))...)
+			v.Errors = append(v.Errors, form.AttachProblems(v.Fields, why, definition.Locate(nil, "", data))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false
@@ -435,14 +435,14 @@ type fileView struct {
 
 func (v *sheet) textPage() page {
 	title := "Change " + v.Path
-	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, document.Computed(v.Path)}}
+	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, definition.Computed(v.Path)}}
 }
 
 // isDefinition refuses files that are not below the folders of definitions.
 func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err == nil {
-		if wrong := document.Within(file, settings.Definitions); wrong != nil {
+		if wrong := definition.Within(file, settings.Definitions); wrong != nil {
 			err = response.Refuse("%v", wrong)
 		}
 	}

@@ -2,7 +2,7 @@
 // everything else of the file as it is written: other definitions, comments and order.
 //
 // Most callers want [Open] and [Document.Change].
-package document
+package definition
 
 import (
 	"bytes"

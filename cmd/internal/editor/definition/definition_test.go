@@ -1,4 +1,4 @@
-package document_test
+package definition_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/document"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -55,7 +55,7 @@ func TestChangeYAML(t *testing.T) {
 		{"a number", "", `{"threshold": 0.5}`, "threshold: 0.5", "threshold: 0.7"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d, ok := document.Open("test_definitions/shop.yaml", schema.DialectEvalcase, []byte(suite))
+			d, ok := definition.Open("test_definitions/shop.yaml", schema.DialectEvalcase, []byte(suite))
 			if !ok {
 				t.Fatal("the suite has no form")
 			}
@@ -95,7 +95,7 @@ func TestChangeJSON(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d, ok := document.Open("list.json", schema.DialectTestcase, []byte(tt.text))
+			d, ok := definition.Open("list.json", schema.DialectTestcase, []byte(tt.text))
 			if !ok || len(d.Rows("", "")) != 3 || d.Rows("", "")[1].Name != "Two" {
 				t.Fatalf("the list is %v (%v), want One and Two", d, ok)
 			}
@@ -119,7 +119,7 @@ func TestChangeRefuses(t *testing.T) {
 		"name: &n One\ninitial_message: *n\n",
 		"{name: One, initial_message: Hi}\n",
 	} {
-		d, ok := document.Open("a.yaml", schema.DialectTestcase, []byte(text))
+		d, ok := definition.Open("a.yaml", schema.DialectTestcase, []byte(text))
 		if !ok {
 			continue
 		}
@@ -136,24 +136,24 @@ func TestRows(t *testing.T) {
 		fmt.Fprintf(&list, "- name: Case %d\n  initial_message: Hi\n", i)
 	}
 	list.WriteString("- initial_message: Hi\n")
-	d, ok := document.Open("list.yaml", schema.DialectTestcase, []byte(list.String()))
+	d, ok := definition.Open("list.yaml", schema.DialectTestcase, []byte(list.String()))
 	if !ok {
 		t.Fatal("the list has no form")
 	}
 	for _, tt := range []struct {
 		item, page  string
 		rows        int
-		first, last document.Row
+		first, last definition.Row
 	}{
-		{"", "", 201, document.Row{Item: "0", Name: "Case 0"}, document.Row{Name: "251 more", Page: "2"}},
-		{"", "2", 201, document.Row{Item: "200", Name: "Case 200"}, document.Row{Name: "51 more", Page: "3"}},
-		{"", "3", 51, document.Row{Item: "400", Name: "Case 400"}, document.Row{Item: "450", Name: "number 451"}},
-		{"", "99", 51, document.Row{Item: "400", Name: "Case 400"}, document.Row{Item: "450", Name: "number 451"}},
-		{"7", "2", 1, document.Row{Item: "7", Name: "Case 7"}, document.Row{Item: "7", Name: "Case 7"}},
+		{"", "", 201, definition.Row{Item: "0", Name: "Case 0"}, definition.Row{Name: "251 more", Page: "2"}},
+		{"", "2", 201, definition.Row{Item: "200", Name: "Case 200"}, definition.Row{Name: "51 more", Page: "3"}},
+		{"", "3", 51, definition.Row{Item: "400", Name: "Case 400"}, definition.Row{Item: "450", Name: "number 451"}},
+		{"", "99", 51, definition.Row{Item: "400", Name: "Case 400"}, definition.Row{Item: "450", Name: "number 451"}},
+		{"7", "2", 1, definition.Row{Item: "7", Name: "Case 7"}, definition.Row{Item: "7", Name: "Case 7"}},
 	} {
 		got := d.Rows(tt.item, tt.page)
 		if n := len(got) - 1; tt.item == "" && n >= 0 {
-			if got[n].Item != document.NewItem {
+			if got[n].Item != definition.NewItem {
 				t.Errorf("page %q ends with %+v, want what adds a definition", tt.page, got[n])
 			}
 			got = got[:n]
