@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 )
 
@@ -145,7 +145,7 @@ func addLevels(doc map[string]any, entries []Entry, domain string) {
 			level["test_count"] = count + 1
 			total++
 		case e.Kind == kindLevel:
-			at(e.Level)["has_system_prompt"] = object.Text(e.Fields["system_prompt"]) != ""
+			at(e.Level)["has_system_prompt"] = definition.TextOf(e.Fields["system_prompt"]) != ""
 		}
 	}
 	doc["levels"], doc["total_tests"] = levels, total
@@ -219,7 +219,7 @@ func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
 	if body, err = response.Body(r); err != nil {
 		return nil, nil, err
 	}
-	if fields, err = object.Decode(body); err != nil {
+	if fields, err = definition.DecodeObject(body); err != nil {
 		return nil, nil, response.Refuse("%v", err)
 	}
 	return body, fields, nil

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
@@ -171,7 +171,7 @@ func versionIn(fields Fields) (string, error) {
 func (e edit) filled(entry Entry) error {
 	why := &response.Refusal{Status: http.StatusBadRequest}
 	for _, name := range []string{"name", "prompt"} {
-		if (e.id == "" || e.fields[name] != nil) && object.IsBlank(entry.Fields[name]) {
+		if (e.id == "" || e.fields[name] != nil) && definition.IsBlankText(entry.Fields[name]) {
 			why.Problems = append(why.Problems, schema.Problem{
 				Position: schema.Position{File: entry.File, Line: 1, Column: 1}, Severity: schema.Error, Rule: "blank-field",
 				Message: "`" + name + "` is blank", Hint: "write a text",
@@ -238,16 +238,16 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 			return other.Kind == e.kind && other.ID == id && (old == nil || other.File != old.File)
 		})
 	}
-	id := object.Text(entry.Fields["id"])
+	id := definition.TextOf(entry.Fields["id"])
 	if id == "" && old != nil {
 		id = old.ID
 	}
 	if id == "" {
 		prefix := ""
-		if domain := object.Text(e.fields["domain_id"]); e.kind == kindTest && plainName.MatchString(domain) {
+		if domain := definition.TextOf(e.fields["domain_id"]); e.kind == kindTest && plainName.MatchString(domain) {
 			prefix = domain
 		}
-		id = object.NewID(prefix, object.Text(entry.Fields["name"]), isTaken)
+		id = definition.NewID(prefix, definition.TextOf(entry.Fields["name"]), isTaken)
 	}
 	switch {
 	case !plainName.MatchString(id):
@@ -259,7 +259,7 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	case e.kind == kindDomain && slices.Contains(reserved, id):
 		return response.Refuse("id %q: this folder has another meaning; choose another id", id)
 	}
-	entry.ID, entry.Fields["id"] = id, object.Quoted(id)
+	entry.ID, entry.Fields["id"] = id, definition.QuoteText(id)
 	return nil
 }
 
@@ -285,7 +285,7 @@ func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (st
 func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error) {
 	domain, level := entry.Domain, max(entry.Level, 1)
 	if value, ok := fields["domain_id"]; ok {
-		domain = object.Text(value)
+		domain = definition.TextOf(value)
 	}
 	if value, ok := fields["level"]; ok {
 		var err error
@@ -357,7 +357,7 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 		if kind == kindEvaluator && domain.IsBuiltin(id) {
 			break // it is there without its file, too
 		}
-		if _, refers := object.Renamed(e.Fields, reference[kind], id, ""); refers {
+		if _, refers := definition.RenameReference(e.Fields, reference[kind], id, ""); refers {
 			return Written{}, response.Refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}

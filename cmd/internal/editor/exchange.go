@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 )
@@ -142,10 +142,10 @@ func (t *tree) equalFields(old Entry, file []byte) bool {
 	if json.Unmarshal(file, &other) != nil {
 		return false
 	}
-	if old.Kind == kindTest && object.Text(old.Fields["evaluator_id"]) == "" {
-		if domain, err := t.find(kindDomain, old.Domain); err == nil && object.Text(domain.Fields["evaluator_id"]) == object.Text(other["evaluator_id"]) {
+	if old.Kind == kindTest && definition.TextOf(old.Fields["evaluator_id"]) == "" {
+		if domain, err := t.find(kindDomain, old.Domain); err == nil && definition.TextOf(domain.Fields["evaluator_id"]) == definition.TextOf(other["evaluator_id"]) {
 			delete(other, "evaluator_id")
 		}
 	}
-	return object.Same(object.Filled(storedFields(old.Fields)), object.Filled(storedFields(other)))
+	return definition.SameJSON(definition.WithoutDefaults(storedFields(old.Fields)), definition.WithoutDefaults(storedFields(other)))
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -69,7 +69,7 @@ func (s *Store) getLevels(ctx context.Context, r *http.Request) (any, error) {
 			level["test_count"] = count + 1
 		case kindLevel:
 			maps.Copy(at(e), e.document())
-			at(e)["has_system_prompt"] = object.Text(e.Fields["system_prompt"]) != ""
+			at(e)["has_system_prompt"] = definition.TextOf(e.Fields["system_prompt"]) != ""
 		}
 	}
 	return map[string]any{"levels": list}, nil
@@ -269,7 +269,7 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string
 		return file, nil
 	}
 	fields := maps.Clone(old.Fields)
-	fields["id"] = object.Quoted(id)
+	fields["id"] = definition.QuoteText(id)
 	c[file], err = fileText(kindDomain, fields)
 	return file, err
 }
@@ -284,13 +284,13 @@ func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, e
 		return "", err
 	}
 	fields := maps.Clone(old.Fields)
-	fields["id"] = object.Quoted(id)
+	fields["id"] = definition.QuoteText(id)
 	if c[file], err = fileText(old.Kind, fields); err != nil {
 		return "", err
 	}
 	c[old.File] = nil
 	for _, e := range t.entries {
-		renamed, refers := object.Renamed(e.Fields, reference[old.Kind], old.ID, id)
+		renamed, refers := definition.RenameReference(e.Fields, reference[old.Kind], old.ID, id)
 		if !refers {
 			continue
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -88,7 +87,7 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 
 // address is the path of a page with its parameters.
 func (s *Store) address(path string, pairs ...string) string {
-	return s.cfg.Root + object.Address(path, pairs...)
+	return s.cfg.Root + definition.PathWithQuery(path, pairs...)
 }
 
 // An item is a link of a list.
@@ -109,7 +108,7 @@ const mostItems = 200
 // overview is the page of the definitions, or of those of a domain and level.
 func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	q := r.URL.Query()
-	domain, level := q.Get("domain"), object.Number(q.Get("level"), 0, 9999)
+	domain, level := q.Get("domain"), definition.PageNumber(q.Get("level"), 0, 9999)
 	entries, err := s.list(r.Context(), wish{})
 	if err != nil {
 		return page{}, err
@@ -144,7 +143,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	if view.More -= len(view.Tests); domain != "" {
-		view.AddURL = s.address("/settings/edit", "kind", kindTest, "domain", domain, "level", object.Level(max(level, 1)))
+		view.AddURL = s.address("/settings/edit", "kind", kindTest, "domain", domain, "level", definition.LevelText(max(level, 1)))
 	}
 	if domain != "" && level > 0 {
 		view.Title += ", level " + strconv.Itoa(level)
@@ -179,7 +178,7 @@ func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 
 // label is the name of a definition for people.
 func (e Entry) label() string {
-	if name := textfmt.Line(object.Text(e.Fields["name"])); name != "" {
+	if name := textfmt.Line(definition.TextOf(e.Fields["name"])); name != "" {
 		return textfmt.Clip(name, 120)
 	}
 	return e.ID
@@ -241,7 +240,7 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 			return nil, Entry{}, err
 		}
 		if v.File = entry.File; v.Domain == "" {
-			v.Domain, v.Level = entry.Domain, object.Level(entry.Level)
+			v.Domain, v.Level = entry.Domain, definition.LevelText(entry.Level)
 		}
 		if v.Version == "" {
 			v.Version = entry.Version
@@ -310,10 +309,10 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		return s.removed(r.Context(), v)
 	}
 	if !v.New {
-		e.fields["version"] = object.Quoted(v.Version)
+		e.fields["version"] = definition.QuoteText(v.Version)
 	}
 	if v.Kind == kindTest {
-		e.fields["domain_id"], e.fields["level"] = object.Quoted(v.Domain), object.Quoted(v.Level)
+		e.fields["domain_id"], e.fields["level"] = definition.QuoteText(v.Domain), definition.QuoteText(v.Level)
 	}
 	if !form.Wrong(v.Fields) {
 		entry, written, err := s.save(r.Context(), e)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
@@ -37,7 +37,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	q, list, total, read := r.URL.Query(), []Fields{}, 0, found.Reader.ForFiles(s.files)
-	limit, page := object.Number(q.Get("limit"), 100, mostTestCases), object.Number(q.Get("page"), 1, 1_000_000)
+	limit, page := definition.PageNumber(q.Get("limit"), 100, mostTestCases), definition.PageNumber(q.Get("page"), 1, 1_000_000)
 	for _, c := range found.Cases {
 		l := c.Labels
 		if !matches(q.Get("difficulty"), l.Difficulty) || !matches(q.Get("status"), l.Status) || q.Has("tag") && !slices.Contains(l.Tags, q.Get("tag")) {

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
@@ -40,7 +40,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 		return nil, err
 	}
 	cases := found.Cases
-	if id := object.Text(fields["id"]); id != "" {
+	if id := definition.TextOf(fields["id"]); id != "" {
 		if _, err := s.caseNamed(ctx, cases, id); err == nil {
 			return nil, response.Refuse("test case %q exists; choose another id", id)
 		}
@@ -49,7 +49,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	if len(cases) > 0 {
 		folder = path.Dir(cases[0].Origin.File)
 	}
-	name := object.NewID("", object.Text(fields["name"]), func(id string) bool {
+	name := definition.NewID("", definition.TextOf(fields["name"]), func(id string) bool {
 		_, err := fs.Stat(s.files, path.Join(folder, id+".json"))
 		return !errors.Is(err, fs.ErrNotExist)
 	})
@@ -77,7 +77,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if other := object.Text(sent["id"]); other != "" && other != id {
+	if other := definition.TextOf(sent["id"]); other != "" && other != id {
 		return nil, response.Refuse("id %q: the path names test case %q, whose id stays", other, id)
 	}
 	delete(sent, "id")
@@ -125,7 +125,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	if err != nil {
 		return nil, err
 	}
-	if object.IsBlank(fields["initial_message"]) {
+	if definition.IsBlankText(fields["initial_message"]) {
 		return nil, response.Refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
 	}
 	change := Change{file: data}

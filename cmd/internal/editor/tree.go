@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
@@ -43,7 +43,7 @@ var definitionOf = map[string]string{
 }
 
 // Fields are those of a definition.
-type Fields = object.Fields
+type Fields = definition.Fields
 
 // An Entry is one definition with its file.
 type Entry struct {

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
@@ -352,7 +352,7 @@ var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // fileText is a definition of a kind as a file, its fields in the order of the schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
-	out, err := object.File(document.Fields(definitionOf[kind]), storedFields(fields))
+	out, err := definition.EncodeObject(document.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {
 		return nil, response.Refuse("%v", err)
 	}
@@ -360,4 +360,4 @@ func fileText(kind string, fields Fields) ([]byte, error) {
 }
 
 // storedFields returns the fields that a file keeps.
-func storedFields(fields Fields) Fields { return object.Without(fields, notKept) }
+func storedFields(fields Fields) Fields { return definition.WithoutFields(fields, notKept) }

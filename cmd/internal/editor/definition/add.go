@@ -7,12 +7,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // add writes a further definition at the end of the list, as the one before it is written.
-func (d *Document) add(fields object.Fields) ([]byte, error) {
+func (d *Document) add(fields Fields) ([]byte, error) {
 	switch {
 	case isYAML(d.file):
 		return d.addYAML(fields)
@@ -23,7 +22,7 @@ func (d *Document) add(fields object.Fields) ([]byte, error) {
 }
 
 // addLine adds a line with the spaces of the last one.
-func (d *Document) addLine(fields object.Fields) []byte {
+func (d *Document) addLine(fields Fields) []byte {
 	text := bytes.TrimRight(d.data, " \t\r\n")
 	end := d.data[len(text):]
 	if i := bytes.IndexByte(end, '\n'); i < 0 {
@@ -37,24 +36,24 @@ func (d *Document) addLine(fields object.Fields) []byte {
 }
 
 // line is an object with the spaces of another one.
-func line(like []byte, members []member, def string, fields object.Fields) []byte {
+func line(like []byte, members []member, def string, fields Fields) []byte {
 	colon, comma := spaces(like, members)
 	var parts []string
 	for _, name := range fieldOrder(def, fields) {
 		if value := fields[name]; value != nil {
-			parts = append(parts, string(object.Quoted(name))+colon+onOneLine(value))
+			parts = append(parts, string(QuoteText(name))+colon+onOneLine(value))
 		}
 	}
 	return []byte("{" + strings.Join(parts, comma) + "}")
 }
 
 // addJSON adds an object after the last one: on lines of its own where that begins its line.
-func (d *Document) addJSON(fields object.Fields) ([]byte, error) {
+func (d *Document) addJSON(fields Fields) ([]byte, error) {
 	from, to, err := d.span(fmt.Sprint(len(d.items) - 1))
 	if err != nil {
 		return nil, err
 	}
-	text, err := object.File(document.Fields(d.Definition(NewItem)), fields)
+	text, err := EncodeObject(document.Fields(d.Definition(NewItem)), fields)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (d *Document) addJSON(fields object.Fields) ([]byte, error) {
 
 // addYAML adds an item to a list that has a line for each, with its dash below that of the last
 // one.
-func (d *Document) addYAML(fields object.Fields) ([]byte, error) {
+func (d *Document) addYAML(fields Fields) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(d.data, &file); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.file, err)

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
@@ -30,16 +29,16 @@ type Document struct {
 	data   []byte
 	format string
 	// object is the whole file; nil for a list.
-	object object.Fields
+	object Fields
 	// list is the field with the definitions; empty for none, or where the file is a list.
 	list  string
-	items []object.Fields
+	items []Fields
 	isNew bool
 }
 
 // New is a file of a format that is not there yet.
 func New(file, format string) *Document {
-	return &Document{file: file, format: format, object: object.Fields{}, isNew: true}
+	return &Document{file: file, format: format, object: Fields{}, isNew: true}
 }
 
 // Formed reports whether files of a name can have a form.
@@ -104,7 +103,7 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 		return nil, false
 	}
 	for _, name := range lists[format] {
-		var items []object.Fields
+		var items []Fields
 		if json.Unmarshal(d.object[name], &items) == nil && len(items) > 0 && !slices.ContainsFunc(items, isMissing) {
 			d.list, d.items = name, items
 			break
@@ -113,7 +112,7 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 	return d, true
 }
 
-func isMissing(fields object.Fields) bool { return fields == nil }
+func isMissing(fields Fields) bool { return fields == nil }
 
 // A Row is one definition of a list, or leads to a page with more of them.
 type Row struct{ Item, Name, Page string }
@@ -139,7 +138,7 @@ func (d *Document) Rows(item, page string) []Row {
 	if len(d.items) == 0 {
 		return nil
 	}
-	number := object.Number(page, 1, 1+len(d.items)/perPage)
+	number := PageNumber(page, 1, 1+len(d.items)/perPage)
 	from, to := min((number-1)*perPage, len(d.items)), min(number*perPage, len(d.items))
 	var out []Row
 	for n := from; n < to; n++ {
@@ -152,9 +151,9 @@ func (d *Document) Rows(item, page string) []Row {
 }
 
 // nameOf is the name of a definition for people.
-func nameOf(fields object.Fields, n int) string {
+func nameOf(fields Fields, n int) string {
 	for _, field := range []string{"name", "id", "description"} {
-		if name := object.Text(fields[field]); name != "" {
+		if name := TextOf(fields[field]); name != "" {
 			return name
 		}
 	}
@@ -175,9 +174,9 @@ func (d *Document) Number(item string) string {
 // Fields are those of a definition: that of an item of Rows, or of the whole file for an
 // empty one. A new one has none. ok is false where there is no such definition: a file
 // around a list of testcases is not one.
-func (d *Document) Fields(item string) (fields object.Fields, ok bool) {
+func (d *Document) Fields(item string) (fields Fields, ok bool) {
 	if item == NewItem {
-		return object.Fields{}, len(d.items) > 0
+		return Fields{}, len(d.items) > 0
 	}
 	if item == "" {
 		return d.object, d.object != nil && (d.list == "" || d.format != schema.DialectTestcase)
@@ -198,7 +197,7 @@ func (d *Document) Definition(item string) string {
 	return definition(d.format, d.object, d.list, item)
 }
 
-func definition(format string, whole object.Fields, list, item string) string {
+func definition(format string, whole Fields, list, item string) string {
 	isTests := whole["tests"] != nil
 	switch {
 	case format == schema.DialectTestcase:
@@ -217,7 +216,7 @@ func definition(format string, whole object.Fields, list, item string) string {
 
 // Change returns the file with other values of some fields of a definition; a field
 // without a value is removed. The error says what cannot be written this way.
-func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
+func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 	old, ok := d.Fields(item)
 	if !ok {
 		return nil, fmt.Errorf("%s does not have definition %s any more; load it again", d.file, item)
@@ -226,9 +225,9 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 	var err error
 	switch {
 	case d.isNew && isLines(d.file):
-		return append(written(nil, nil, d.Definition(item), object.Merged(old, changed)), '\n'), nil
+		return append(written(nil, nil, d.Definition(item), mergeFields(old, changed)), '\n'), nil
 	case d.isNew:
-		return created(d.file, d.format, object.Merged(old, changed))
+		return created(d.file, d.format, mergeFields(old, changed))
 	case item == NewItem:
 		out, err = d.add(changed)
 	case isYAML(d.file):
@@ -236,16 +235,16 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 	case isLines(d.file):
 		out, err = d.changeLine(item, changed)
 	case item == "":
-		return object.File(document.Fields(d.Definition(item)), object.Merged(old, changed))
+		return EncodeObject(document.Fields(d.Definition(item)), mergeFields(old, changed))
 	default:
-		out, err = d.changeJSON(item, object.Merged(old, changed))
+		out, err = d.changeJSON(item, mergeFields(old, changed))
 	}
 	if err != nil {
 		return nil, err
 	}
 	// The file has to say what was asked for, and nothing else.
 	after, ok := Open(d.file, d.format, out)
-	if !ok || !after.equals(d, item, object.Merged(old, changed)) {
+	if !ok || !after.equals(d, item, mergeFields(old, changed)) {
 		return nil, fmt.Errorf("%s is written in a way that a form cannot change; change its text", d.file)
 	}
 	return out, nil
@@ -253,9 +252,9 @@ func (d *Document) Change(item string, changed object.Fields) ([]byte, error) {
 
 // equals reports whether a document says what another one does, but for the fields of one
 // definition.
-func (d *Document) equals(other *Document, item string, fields object.Fields) bool {
+func (d *Document) equals(other *Document, item string, fields Fields) bool {
 	if item == "" {
-		return object.Same(d.object, fields)
+		return SameJSON(d.object, fields)
 	}
 	want := slices.Clone(other.items)
 	if item == NewItem {
@@ -264,20 +263,20 @@ func (d *Document) equals(other *Document, item string, fields object.Fields) bo
 		n, _ := strconv.Atoi(item) // Fields has read it
 		want[n] = fields
 	}
-	return object.Same(d.items, want) && (d.object == nil) == (other.object == nil) && object.Same(d.around(), other.around())
+	return SameJSON(d.items, want) && (d.object == nil) == (other.object == nil) && SameJSON(d.around(), other.around())
 }
 
 // around are the fields of the file without its list.
-func (d *Document) around() object.Fields {
+func (d *Document) around() Fields {
 	if d.object == nil {
-		return object.Fields{}
+		return Fields{}
 	}
-	return object.Merged(d.object, object.Fields{d.list: nil})
+	return mergeFields(d.object, Fields{d.list: nil})
 }
 
 // created is a file with one definition of a format.
-func created(file, format string, fields object.Fields) ([]byte, error) {
-	text, err := object.File(document.Fields(definition(format, fields, "", "")), fields)
+func created(file, format string, fields Fields) ([]byte, error) {
+	text, err := EncodeObject(document.Fields(definition(format, fields, "", "")), fields)
 	if err != nil || !isYAML(file) {
 		return text, err
 	}
@@ -289,12 +288,12 @@ func created(file, format string, fields object.Fields) ([]byte, error) {
 }
 
 // changeJSON replaces an item of a list in a JSON file.
-func (d *Document) changeJSON(item string, fields object.Fields) ([]byte, error) {
+func (d *Document) changeJSON(item string, fields Fields) ([]byte, error) {
 	from, to, err := d.span(item)
 	if err != nil {
 		return nil, err
 	}
-	text, err := object.File(document.Fields(d.Definition(item)), fields)
+	text, err := EncodeObject(document.Fields(d.Definition(item)), fields)
 	if err != nil {
 		return nil, err
 	}

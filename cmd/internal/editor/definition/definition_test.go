@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -59,7 +58,7 @@ func TestChangeYAML(t *testing.T) {
 			if !ok {
 				t.Fatal("the suite has no form")
 			}
-			var changed object.Fields
+			var changed definition.Fields
 			if err := json.Unmarshal([]byte(tt.changed), &changed); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +101,7 @@ func TestChangeJSON(t *testing.T) {
 			if fields, ok := d.Fields(""); ok {
 				t.Errorf("what is around the list is a definition with %v, want none", fields)
 			}
-			got, err := d.Change("1", object.Fields{"initial_message": object.Quoted("Hello")})
+			got, err := d.Change("1", definition.Fields{"initial_message": definition.QuoteText("Hello")})
 			if diff := cmp.Diff(tt.want, string(got)); diff != "" || err != nil {
 				t.Errorf("the file (-want +got): %v\n%s", err, diff)
 			}
@@ -123,7 +122,7 @@ func TestChangeRefuses(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got, err := d.Change("", object.Fields{"name": object.Quoted("Two")}); err == nil {
+		if got, err := d.Change("", definition.Fields{"name": definition.QuoteText("Two")}); err == nil {
 			t.Errorf("%q is changed to %q, want a refusal", text, got)
 		}
 	}

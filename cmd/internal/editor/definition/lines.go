@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -18,7 +17,7 @@ func isLines(file string) bool { return strings.HasSuffix(file, ".jsonl") }
 
 // changeLine changes fields of the definition on a line, and leaves all other lines as
 // they are written.
-func (d *Document) changeLine(item string, changed object.Fields) ([]byte, error) {
+func (d *Document) changeLine(item string, changed Fields) ([]byte, error) {
 	lines := bytes.SplitAfter(d.data, []byte("\n"))
 	at := lineOf(lines, item)
 	if at < 0 {
@@ -88,7 +87,7 @@ func membersOf(line []byte) ([]member, error) {
 
 // written is an object on one line with other values of some fields, with the spaces that
 // the line has after its first colon and comma.
-func written(line []byte, members []member, def string, changed object.Fields) []byte {
+func written(line []byte, members []member, def string, changed Fields) []byte {
 	colon, comma := spaces(line, members)
 	var parts []string
 	left := maps.Clone(changed)
@@ -104,7 +103,7 @@ func written(line []byte, members []member, def string, changed object.Fields) [
 	}
 	for _, name := range fieldOrder(def, left) {
 		if value := left[name]; value != nil {
-			parts = append(parts, string(object.Quoted(name))+colon+onOneLine(value))
+			parts = append(parts, string(QuoteText(name))+colon+onOneLine(value))
 		}
 	}
 	return []byte("{" + strings.Join(parts, comma) + "}")

@@ -10,13 +10,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
 // changeYAML replaces, adds and removes fields of a definition in a YAML file.
-func (d *Document) changeYAML(item string, changed object.Fields) ([]byte, error) {
+func (d *Document) changeYAML(item string, changed Fields) ([]byte, error) {
 	text := d.data
 	for _, name := range fieldOrder(d.Definition(item), changed) {
 		var file yaml.Node
@@ -36,7 +35,7 @@ func (d *Document) changeYAML(item string, changed object.Fields) ([]byte, error
 }
 
 // fieldOrder are the names of fields in the order of a schema.
-func fieldOrder(def string, fields object.Fields) []string {
+func fieldOrder(def string, fields Fields) []string {
 	var out, rest []string
 	for _, name := range document.Fields(def) {
 		if _, ok := fields[name]; ok {
@@ -225,7 +224,7 @@ func encoded(n *yaml.Node) ([]byte, error) {
 // another definition. A document that is nil is one of a whole file.
 func Locate(d *Document, item string, data []byte) func(schema.Position) (name string, isFirst bool) {
 	if d == nil {
-		d = &Document{object: object.Fields{}}
+		d = &Document{object: Fields{}}
 	}
 	item = d.Number(item)
 	if isLines(d.file) {

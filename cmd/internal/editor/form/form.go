@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
@@ -48,7 +48,7 @@ var unformed = []string{"created_at", "updated_at", "domain_id", "level", "path"
 var long = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
 
 // Fields are the fields of a definition of the schema, such as #Test, with values.
-func Fields(name string, values object.Fields) []*Field {
+func Fields(name string, values definition.Fields) []*Field {
 	def := document.Shapes()[name]
 	left := aliases(def, values)
 	var out []*Field
@@ -70,7 +70,7 @@ var alias = lazyregexp.New(`^Another name for ([a-z_]+)`)
 
 // aliases are the fields that a form leaves out, since of a field and its other names
 // one is written: the one that has a value, or the first of them.
-func aliases(def *shape.Shape, values object.Fields) []string {
+func aliases(def *shape.Shape, values definition.Fields) []string {
 	var out []string
 	for _, name := range def.Names {
 		found := alias.FindStringSubmatch(def.Fields[name].Comment)
@@ -119,8 +119,8 @@ func (f *Field) fill(value json.RawMessage) {
 	}
 	switch {
 	case plain == "" || plain == "null":
-	case f.isText(object.Text(value)):
-		f.Value = object.Text(value)
+	case f.isText(definition.TextOf(value)):
+		f.Value = definition.TextOf(value)
 	case f.Widget == jsonWidget:
 		var b bytes.Buffer
 		_ = json.Indent(&b, value, "", "  ") // what cannot be indented is empty and replaced
@@ -128,7 +128,7 @@ func (f *Field) fill(value json.RawMessage) {
 	case f.Widget == listWidget && json.Unmarshal(value, &list) == nil:
 		f.Value = strings.Join(list, "\n")
 	case strings.HasPrefix(plain, `"`):
-		f.Value = object.Text(value)
+		f.Value = definition.TextOf(value)
 	default:
 		f.Value = plain
 	}
@@ -163,14 +163,14 @@ func (f *Field) read(s *shape.Shape) json.RawMessage {
 	case takes(shape.Bool) && (typed == "true" || typed == "false"), takes(shape.Number) && numeric.MatchString(strings.TrimSpace(typed)):
 		return json.RawMessage(strings.TrimSpace(typed))
 	}
-	return object.Quoted(typed)
+	return definition.QuoteText(typed)
 }
 
 // Typed reads what a form sends into the fields, and returns what changes of a
 // definition. A field that was emptied is there without a value.
-func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fields) {
+func Typed(name string, old definition.Fields, sent url.Values) ([]*Field, definition.Fields) {
 	def := document.Shapes()[name]
-	form, out := Fields(name, old), object.Fields{}
+	form, out := Fields(name, old), definition.Fields{}
 	for _, f := range form {
 		if !sent.Has(f.Input()) {
 			continue
@@ -183,7 +183,7 @@ func Typed(name string, old object.Fields, sent url.Values) ([]*Field, object.Fi
 		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {
 			f.Problem = "the value is not JSON; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
 		}
-		if read := f.read(def.Fields[f.Name]); !object.Equal(read, old[f.Name]) {
+		if read := f.read(def.Fields[f.Name]); !definition.EqualJSON(read, old[f.Name]) {
 			out[f.Name] = read
 		}
 	}

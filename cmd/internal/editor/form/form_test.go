@@ -5,19 +5,19 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 )
 
 // TestOneNameOfAField holds that of the names of a field a form has the one that the
 // definition uses, and the first one in a definition without it.
 func TestOneNameOfAField(t *testing.T) {
 	for _, tt := range []struct {
-		written object.Fields
+		written definition.Fields
 		want    []string
 	}{
 		{nil, []string{"test_type", "name", "user_input"}},
-		{object.Fields{"type": json.RawMessage(`"llm"`), "user_input": json.RawMessage(`"Hi"`)}, []string{"type", "name", "user_input"}},
-		{object.Fields{"id": json.RawMessage(`"a"`), "name": json.RawMessage(`"b"`)}, []string{"test_type", "name", "id", "user_input"}},
+		{definition.Fields{"type": json.RawMessage(`"llm"`), "user_input": json.RawMessage(`"Hi"`)}, []string{"type", "name", "user_input"}},
+		{definition.Fields{"id": json.RawMessage(`"a"`), "name": json.RawMessage(`"b"`)}, []string{"test_type", "name", "id", "user_input"}},
 	} {
 		var got []string
 		for _, f := range Fields("#Promptval", tt.written) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/object"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
@@ -20,7 +20,7 @@ import (
 // A File is what a file of definitions has.
 type File struct {
 	// List has the fields of each definition.
-	List []object.Fields
+	List []definition.Fields
 	// IDs are the texts of their fields id, empty where there is none.
 	IDs []string
 	// Several says that the file is a list.
@@ -35,14 +35,14 @@ type File struct {
 func read(fsys fs.FS, file string) File {
 	out := fieldsOf(fsys, file)
 	for _, fields := range out.List {
-		out.IDs = append(out.IDs, object.Text(fields["id"]))
+		out.IDs = append(out.IDs, definition.TextOf(fields["id"]))
 	}
 	return out
 }
 
 // fieldsOf is what read returns without the ids.
 func fieldsOf(fsys fs.FS, file string) File {
-	out := File{List: []object.Fields{nil}}
+	out := File{List: []definition.Fields{nil}}
 	data, err := schema.ReadFile(fsys, file, 0)
 	if err != nil {
 		out.Problem = err.Error()
@@ -54,7 +54,7 @@ func fieldsOf(fsys fs.FS, file string) File {
 	case doc == nil || schema.HasErrors(problems):
 		out.Problem = "the file cannot be read; gavel validate says why"
 	case doc.IsList():
-		var list []object.Fields
+		var list []definition.Fields
 		if out.Several = true; json.Unmarshal(doc.JSON(), &list) != nil {
 			out.Problem = "the file is not a list of objects"
 		}

@@ -1,5 +1,4 @@
-// Package object has JSON objects whose values stay as they are written.
-package object
+package definition
 
 import (
 	"bytes"
@@ -21,8 +20,8 @@ import (
 // Fields are those of an object.
 type Fields = map[string]json.RawMessage
 
-// File is an object as a file: the named fields in their order, and then the others.
-func File(names []string, fields Fields) ([]byte, error) {
+// EncodeObject is an object as a file: the named fields in their order, and then the others.
+func EncodeObject(names []string, fields Fields) ([]byte, error) {
 	names = slices.Clone(names)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(names, name) {
@@ -52,8 +51,8 @@ func File(names []string, fields Fields) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decode reads a JSON object, whose numbers stay as they are written.
-func Decode(data []byte) (Fields, error) {
+// DecodeObject reads a JSON object, whose numbers stay as they are written.
+func DecodeObject(data []byte) (Fields, error) {
 	var out Fields
 	if err := json.Unmarshal(data, &out); err != nil || out == nil {
 		return nil, fmt.Errorf("the body is not a JSON object, such as {\"name\": \"Sum\"}: %v", err)
@@ -61,8 +60,8 @@ func Decode(data []byte) (Fields, error) {
 	return out, nil
 }
 
-// Quoted is a text as JSON.
-func Quoted(text string) json.RawMessage {
+// QuoteText is a text as JSON.
+func QuoteText(text string) json.RawMessage {
 	out, err := json.Marshal(text)
 	if err != nil {
 		panic(err) // a string is always encoded
@@ -70,8 +69,8 @@ func Quoted(text string) json.RawMessage {
 	return out
 }
 
-// Text is the string of a JSON value; empty if it is not one.
-func Text(value json.RawMessage) string {
+// TextOf is the string of a JSON value; empty if it is not one.
+func TextOf(value json.RawMessage) string {
 	var out string
 	if json.Unmarshal(value, &out) != nil {
 		return ""
@@ -79,14 +78,14 @@ func Text(value json.RawMessage) string {
 	return out
 }
 
-// IsBlank reports whether a JSON value is a string of white space alone.
-func IsBlank(value json.RawMessage) bool {
+// IsBlankText reports whether a JSON value is a string of white space alone.
+func IsBlankText(value json.RawMessage) bool {
 	var out *string
 	return json.Unmarshal(value, &out) == nil && out != nil && strings.TrimSpace(*out) == ""
 }
 
-// Number is a parameter from 1 to most; usual where it is not a number from 1.
-func Number(value string, usual, most int) int {
+// PageNumber is a parameter from 1 to most; usual where it is not a number from 1.
+func PageNumber(value string, usual, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 {
 		return usual
@@ -94,34 +93,34 @@ func Number(value string, usual, most int) int {
 	return min(n, most)
 }
 
-// Level is a level as a form has it; empty for 0.
-func Level(n int) string {
+// LevelText is a level as a form has it; empty for 0.
+func LevelText(n int) string {
 	if n == 0 {
 		return ""
 	}
 	return strconv.Itoa(n)
 }
 
-// Same reports whether two objects are the same JSON.
-func Same(a, b any) bool {
+// SameJSON reports whether two objects are the same JSON.
+func SameJSON(a, b any) bool {
 	x, err := json.Marshal(a)
 	if err != nil {
 		return false
 	}
 	y, err := json.Marshal(b)
-	return err == nil && Equal(x, y)
+	return err == nil && EqualJSON(x, y)
 }
 
-// Merged are the fields with those that replace them; one without a value is removed.
-func Merged(fields, changed Fields) Fields {
+// mergeFields are the fields with those that replace them; one without a value is removed.
+func mergeFields(fields, changed Fields) Fields {
 	out := maps.Clone(fields)
 	maps.Copy(out, changed)
 	maps.DeleteFunc(out, func(_ string, value json.RawMessage) bool { return value == nil })
 	return out
 }
 
-// Equal reports whether two texts are the same JSON, however they are written.
-func Equal(a, b []byte) bool {
+// EqualJSON reports whether two texts are the same JSON, however they are written.
+func EqualJSON(a, b []byte) bool {
 	x, err := schema.Canonical(a)
 	if err != nil {
 		return false
@@ -131,17 +130,17 @@ func Equal(a, b []byte) bool {
 }
 
 // usual are the values that fields have by default, which an export writes.
-var usual = map[string]string{
+var fieldDefaults = map[string]string{
 	"system_prompt_mode": `"overwrite"`, "timeout_ms": "30000", "weight": "1", "enabled": "true", "tool_ids": "[]",
 }
 
-// Filled are fields without those that say nothing.
-func Filled(fields Fields) Fields {
+// WithoutDefaults are fields without those that say nothing.
+func WithoutDefaults(fields Fields) Fields {
 	out := Fields{}
 	for name, value := range fields {
 		plain := strings.TrimSpace(string(value))
-		usually, known := usual[name]
-		if plain == "null" || known && (plain == usually || plain == usually+".0" || Equal([]byte(plain), []byte(usually))) {
+		usually, known := fieldDefaults[name]
+		if plain == "null" || known && (plain == usually || plain == usually+".0" || EqualJSON([]byte(plain), []byte(usually))) {
 			continue
 		}
 		out[name] = value
@@ -149,11 +148,11 @@ func Filled(fields Fields) Fields {
 	return out
 }
 
-var between = lazyregexp.New(`[^A-Za-z0-9]+`)
+var nonSlug = lazyregexp.New(`[^A-Za-z0-9]+`)
 
-// Renamed are the fields of an object with another id where a field refers to one: a
+// RenameReference are the fields of an object with another id where a field refers to one: a
 // text, or a list of texts. refers reports whether it does.
-func Renamed(fields Fields, field, from, to string) (renamed Fields, refers bool) {
+func RenameReference(fields Fields, field, from, to string) (renamed Fields, refers bool) {
 	var value any = to
 	var ids []string
 	switch raw := fields[field]; {
@@ -164,7 +163,7 @@ func Renamed(fields Fields, field, from, to string) (renamed Fields, refers bool
 			}
 		}
 		value = ids
-	case raw == nil || ids != nil || Text(raw) != from:
+	case raw == nil || ids != nil || TextOf(raw) != from:
 		return nil, false
 	}
 	raw, err := json.Marshal(value)
@@ -184,7 +183,7 @@ func NewID(prefix, name string, isTaken func(string) bool) string {
 		}
 		return r
 	}, norm.NFD.String(name))
-	slug := strings.Trim(strings.ToLower(between.ReplaceAllString(plain, "_")), "_")
+	slug := strings.Trim(strings.ToLower(nonSlug.ReplaceAllString(plain, "_")), "_")
 	if slug == "" {
 		slug = "new"
 	}
@@ -196,9 +195,9 @@ func NewID(prefix, name string, isTaken func(string) bool) string {
 	return id
 }
 
-// Address is a path with parameters, which are pairs of a name and a value; those without
+// PathWithQuery is a path with parameters, which are pairs of a name and a value; those without
 // a value are left out.
-func Address(path string, pairs ...string) string {
+func PathWithQuery(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -208,8 +207,8 @@ func Address(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// Without are fields but for those of some names.
-func Without(fields Fields, names []string) Fields {
+// WithoutFields are fields but for those of some names.
+func WithoutFields(fields Fields, names []string) Fields {
 	out := maps.Clone(fields)
 	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })
 	return out

@@ -1,4 +1,4 @@
-package object
+package definition
 
 import (
 	"encoding/json"
@@ -6,12 +6,12 @@ import (
 )
 
 func TestFile(t *testing.T) {
-	got, err := File([]string{"id", "name"}, Fields{"zeta": json.RawMessage(`7.50`), "alpha": json.RawMessage(`[1]`), "name": Quoted("a <b>"), "id": Quoted("x")})
+	got, err := EncodeObject([]string{"id", "name"}, Fields{"zeta": json.RawMessage(`7.50`), "alpha": json.RawMessage(`[1]`), "name": QuoteText("a <b>"), "id": QuoteText("x")})
 	const want = "{\n  \"id\": \"x\",\n  \"name\": \"a \\u003cb\\u003e\",\n  \"alpha\": [\n    1\n  ],\n  \"zeta\": 7.50\n}\n"
 	if err != nil || string(got) != want {
 		t.Errorf("the file is %s, %v, want %s", got, err, want)
 	}
-	if _, err := File(nil, Fields{"a": json.RawMessage(`{`)}); err == nil {
+	if _, err := EncodeObject(nil, Fields{"a": json.RawMessage(`{`)}); err == nil {
 		t.Error("what is not JSON makes a file")
 	}
 }
