@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 )
 
 // OpenAPI describes the requests of all pages: those that [Store.Routes] answers, those of
@@ -91,10 +90,10 @@ func (s *Store) Routes(mux *http.ServeMux) {
 		mux.HandleFunc(route.method+" "+route.path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := route.answer(r.Context(), r)
 			if err != nil {
-				response.Fail(w, err)
+				writeError(w, err)
 				return
 			}
-			response.Write(w, http.StatusOK, body)
+			writeAnswer(w, http.StatusOK, body)
 		})
 	}
 }
@@ -105,7 +104,7 @@ func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, 
 	if level := r.URL.Query().Get("level"); level != "" {
 		var err error
 		if w.level, err = strconv.Atoi(level); err != nil || w.level < 1 {
-			return nil, response.Refuse("level=%s: write a whole number from 1, or leave it out for all levels", level)
+			return nil, refuse("level=%s: write a whole number from 1, or leave it out for all levels", level)
 		}
 	}
 	entries, err := s.list(ctx, w)
@@ -183,7 +182,7 @@ func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error)
 	}
 	for name := range e.fields {
 		if e.only != nil && !slices.Contains(e.only, name) {
-			return nil, response.Refuse("`%s`: write only %s here", name, strings.Join(e.only, ", "))
+			return nil, refuse("`%s`: write only %s here", name, strings.Join(e.only, ", "))
 		}
 	}
 	entry, written, err := s.save(ctx, e)
@@ -216,11 +215,11 @@ func (e Entry) locate() Entry {
 
 // fieldsOf are the fields of the JSON object that a request has, and its text.
 func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
-	if body, err = response.Body(r); err != nil {
+	if body, err = readBody(r); err != nil {
 		return nil, nil, err
 	}
 	if fields, err = definition.DecodeObject(body); err != nil {
-		return nil, nil, response.Refuse("%v", err)
+		return nil, nil, refuse("%v", err)
 	}
 	return body, fields, nil
 }
@@ -241,7 +240,7 @@ func (s *Store) postImport(ctx context.Context, r *http.Request) (any, error) {
 			continue
 		}
 		if err := json.Unmarshal(value, own.to); err != nil {
-			return nil, response.Refuse("%s: %s", own.name, own.hint)
+			return nil, refuse("%s: %s", own.name, own.hint)
 		}
 		delete(fields, own.name)
 		if body, err = json.Marshal(fields); err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
 )
@@ -148,7 +147,7 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
-	change, versions := Change{entry.File: data}, map[string]string{entry.File: version}
+	change, versions := changes.Set{entry.File: data}, map[string]string{entry.File: version}
 	if old != nil && old.File != entry.File {
 		change[old.File], versions = nil, map[string]string{old.File: version}
 	}
@@ -161,7 +160,7 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 func versionIn(fields Fields) (string, error) {
 	var out string
 	if value := fields["version"]; len(value) > 0 && json.Unmarshal(value, &out) != nil {
-		return "", response.Refuse("version: write the text that an answer has as version, or leave it out")
+		return "", refuse("version: write the text that an answer has as version, or leave it out")
 	}
 	return out, nil
 }
@@ -169,7 +168,7 @@ func versionIn(fields Fields) (string, error) {
 // filled refuses a definition in which a text is blank that people or the target need. A
 // change of other fields leaves the texts of a file as they are.
 func (e edit) filled(entry Entry) error {
-	why := &response.Refusal{Status: http.StatusBadRequest}
+	why := &refusal{Status: http.StatusBadRequest}
 	for _, name := range []string{"name", "prompt"} {
 		if (e.id == "" || e.fields[name] != nil) && definition.IsBlankText(entry.Fields[name]) {
 			why.Problems = append(why.Problems, schema.Problem{
@@ -226,7 +225,7 @@ func (t *tree) named(e edit) (Entry, error) {
 	domain, level, _ := strings.Cut(e.id, "/")
 	number, err := strconv.Atoi(level)
 	if err != nil {
-		return Entry{}, response.Refuse("level %q: write a whole number from 1", level)
+		return Entry{}, refuse("level %q: write a whole number from 1", level)
 	}
 	return t.level(domain, number)
 }
@@ -251,13 +250,13 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	}
 	switch {
 	case !plainName.MatchString(id):
-		return response.Refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
 	case isTaken(id):
-		return response.Refuse("%s %q exists; choose another id", e.kind, id)
+		return refuse("%s %q exists; choose another id", e.kind, id)
 	case e.kind == kindDomain && old != nil && id != old.ID:
-		return response.Refuse("the id of domain %q is the name of its folder; move the domain", old.ID)
+		return refuse("the id of domain %q is the name of its folder; move the domain", old.ID)
 	case e.kind == kindDomain && slices.Contains(reserved, id):
-		return response.Refuse("id %q: this folder has another meaning; choose another id", id)
+		return refuse("id %q: this folder has another meaning; choose another id", id)
 	}
 	entry.ID, entry.Fields["id"] = id, definition.QuoteText(id)
 	return nil
@@ -290,15 +289,15 @@ func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error
 	if value, ok := fields["level"]; ok {
 		var err error
 		if level, err = strconv.Atoi(strings.Trim(string(value), `"`)); err != nil {
-			return "", response.Refuse("level %s: write a whole number from 1 to %d", value, levelCount)
+			return "", refuse("level %s: write a whole number from 1 to %d", value, levelCount)
 		}
 	}
 	if domain == "" {
-		return "", response.Refuse("a test needs `domain_id`, such as \"math\", and may have `level`, which is 1 by default")
+		return "", refuse("a test needs `domain_id`, such as \"math\", and may have `level`, which is 1 by default")
 	}
 	home, err := t.find(kindDomain, domain)
 	if err != nil {
-		return "", response.Refuse("domain_id: %v", err)
+		return "", refuse("domain_id: %v", err)
 	}
 	if old != nil && domain == old.Domain && level == old.Level && old.ID == entry.ID {
 		return old.File, nil
@@ -317,7 +316,7 @@ func (t *tree) hasPlace(domain string, level int) error {
 	if level >= 1 && level <= levelCount || len(t.inLevel(domain, level)) > 0 {
 		return nil
 	}
-	return response.Refuse("level %d: write a whole number from 1 to %d", level, levelCount)
+	return refuse("level %d: write a whole number from 1 to %d", level, levelCount)
 }
 
 // has reports whether a definition has a file.
@@ -328,7 +327,7 @@ func (t *tree) has(file string) bool {
 // free refuses a file that exists.
 func (t *tree) free(file string) (string, error) {
 	if t.has(file) {
-		return "", response.Refuse("%s exists; choose another id", file)
+		return "", refuse("%s exists; choose another id", file)
 	}
 	return file, nil
 }
@@ -349,17 +348,17 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 	case err != nil:
 		return Written{}, err
 	case found.Several:
-		return Written{}, response.Refuse("%s has several tests; change it in an editor", found.File)
+		return Written{}, refuse("%s has several tests; change it in an editor", found.File)
 	case kind == kindDomain && slices.ContainsFunc(t.entries, func(e Entry) bool { return e.Domain == id && e.Kind != kindDomain }):
-		return Written{}, response.Refuse("domain %q has tests; delete or move them first", id)
+		return Written{}, refuse("domain %q has tests; delete or move them first", id)
 	}
 	for _, e := range t.entries {
 		if kind == kindEvaluator && domain.IsBuiltin(id) {
 			break // it is there without its file, too
 		}
 		if _, refers := definition.RenameReference(e.Fields, reference[kind], id, ""); refers {
-			return Written{}, response.Refuse("%s %q is used by %s; change that first", kind, id, e.File)
+			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}
-	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
+	return s.apply(ctx, settings, changes.Set{found.File: nil}, map[string]string{found.File: version})
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 )
 
@@ -70,12 +69,12 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 	}
 	files, losses, err := evonic.Import(data, s.home(settings))
 	if err != nil {
-		return out, response.Refuse("%v", err)
+		return out, refuse("%v", err)
 	}
 	for _, l := range losses {
 		out.Errors = append(out.Errors, l.String())
 	}
-	change, kept := Change{}, map[string]bool{}
+	change, kept := changes.Set{}, map[string]bool{}
 	for _, f := range files {
 		kind, id, _ := strings.Cut(f.About, " ")
 		switch kind {
@@ -110,7 +109,7 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 	}
 	// A definition that has errors is imported, too, for people to correct it.
 	out.Written, err = s.check(ctx, settings, change, as.versions)
-	var wrong *response.Refusal
+	var wrong *refusal
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		for _, p := range wrong.Problems {
 			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, form.Sentence(p)))

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -31,7 +30,7 @@ func (s *Store) fileURL(file, format string) string {
 func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition.Document, ok bool, err error) {
 	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
 	if !slices.Contains(formats, v.Format) {
-		return nil, nil, false, response.Missing("there is no form of this format; write testcase, promptval or evalcase")
+		return nil, nil, false, missing("there is no form of this format; write testcase, promptval or evalcase")
 	}
 	s, end, err := s.begin(r.Context())
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 		v.Version = changes.Version(data)
 	}
 	if _, has := doc.Fields(v.Item); !has && (v.Item != "" || len(v.Rows) == 0) {
-		return nil, nil, false, response.Missing(v.Path + " does not have this definition any more; load the file again")
+		return nil, nil, false, missing(v.Path + " does not have this definition any more; load the file again")
 	}
 	return v, doc, true, nil
 }
@@ -101,7 +100,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		fields, ok = doc.Fields(v.Item)
 	}
 	if !ok {
-		return page{}, response.Refuse("%s has no form; change its text", v.Path)
+		return page{}, refuse("%s has no form; change its text", v.Path)
 	}
 	var changed Fields
 	v.Token = access.FormToken(w, r)
@@ -112,7 +111,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		response.Write(w, http.StatusOK, v.messages())
+		writeAnswer(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.page(), nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -35,12 +34,12 @@ func destinationOf(r *http.Request, only ...string) (destination, error) {
 	only = append(only, "version")
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(only, name) {
-			return destination{}, response.Refuse("`%s`: write only %s here", name, strings.Join(only, ", "))
+			return destination{}, refuse("`%s`: write only %s here", name, strings.Join(only, ", "))
 		}
 	}
 	var out destination
 	if err := json.Unmarshal(body, &out); err != nil {
-		return out, response.Refuse("the destination cannot be read: %v", err)
+		return out, refuse("the destination cannot be read: %v", err)
 	}
 	return out, nil
 }
@@ -86,7 +85,7 @@ func (t *tree) inLevel(domain string, number int) []Entry {
 func levelNamed(r *http.Request) (domain string, number int, err error) {
 	number, err = strconv.Atoi(r.PathValue("level"))
 	if err != nil || number < 1 || number > 9999 {
-		return "", 0, response.Refuse("level %s: write a whole number from 1", r.PathValue("level"))
+		return "", 0, refuse("level %s: write a whole number from 1", r.PathValue("level"))
 	}
 	return r.PathValue("domain"), number, nil
 }
@@ -111,11 +110,11 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	case slices.ContainsFunc(t.inLevel(domain, number), func(e Entry) bool { return e.Kind == kindTest }):
-		return nil, response.Refuse("level %d of domain %q has tests; delete or move them first", number, domain)
+		return nil, refuse("level %d of domain %q has tests; delete or move them first", number, domain)
 	case !t.has(level.File):
-		return nil, response.Missing("level " + level.ID + " does not exist")
+		return nil, missing("level " + level.ID + " does not exist")
 	}
-	written, err := s.apply(ctx, settings, Change{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
+	written, err := s.apply(ctx, settings, changes.Set{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
 }
 
@@ -157,16 +156,16 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	}
 	moved := t.inLevel(domain, number)
 	if len(moved) == 0 {
-		return nil, response.Missing("level " + levelID(domain, number) + " does not exist")
+		return nil, missing("level " + levelID(domain, number) + " does not exist")
 	}
 	target, err := t.level(to.Domain, to.Level)
 	if err != nil {
-		return nil, response.Refuse("domain_id: %v", err)
+		return nil, refuse("domain_id: %v", err)
 	}
-	change := Change{}
+	change := changes.Set{}
 	for _, e := range moved {
 		if e.Kind == kindLevel && t.has(target.File) && target.File != e.File {
-			return nil, response.Refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
+			return nil, refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
 		}
 		if err := s.rename(t, change, e.File, path.Join(path.Dir(target.File), path.Base(e.File))); err != nil {
 			return nil, err
@@ -178,7 +177,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // rename adds to a change that a file is in another place.
-func (s *Store) rename(t *tree, c Change, from, to string) error {
+func (s *Store) rename(t *tree, c changes.Set, from, to string) error {
 	if from == to {
 		return nil
 	}
@@ -186,11 +185,11 @@ func (s *Store) rename(t *tree, c Change, from, to string) error {
 		return err
 	}
 	if _, err := fs.Stat(s.files, to); !errors.Is(err, fs.ErrNotExist) {
-		return response.Refuse("%s exists; choose another place", to)
+		return refuse("%s exists; choose another place", to)
 	}
 	data, err := schema.ReadFile(s.files, from, 0)
 	if err != nil {
-		return response.Refuse("%s cannot be moved: %v", from, err)
+		return refuse("%s cannot be moved: %v", from, err)
 	}
 	c[from], c[to] = nil, data
 	return nil
@@ -218,7 +217,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err := t.isFree(kind, to.ID); err != nil {
 		return nil, err
 	}
-	change, file := Change{}, ""
+	change, file := changes.Set{}, ""
 	if kind == kindDomain {
 		file, err = s.moveDomain(t, change, old, to.ID)
 	} else {
@@ -237,17 +236,17 @@ func (t *tree) isFree(kind, id string) error {
 	_, err := t.find(kind, id)
 	switch {
 	case !plainName.MatchString(id):
-		return response.Refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
+		return refuse("id %q: write letters, digits, _, - and . only, since a file is named after it", id)
 	case err == nil:
-		return response.Refuse("%s %q exists; choose another id", kind, id)
+		return refuse("%s %q exists; choose another id", kind, id)
 	case kind == kindDomain && slices.Contains(reserved, id):
-		return response.Refuse("id %q: this folder has another meaning; choose another id", id)
+		return refuse("id %q: this folder has another meaning; choose another id", id)
 	}
 	return nil
 }
 
 // moveDomain moves all files of a domain, and returns the new one of its own.
-func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string, err error) {
+func (s *Store) moveDomain(t *tree, c changes.Set, old Entry, id string) (file string, err error) {
 	from := path.Dir(old.File)
 	to := path.Join(path.Dir(from), id)
 	file = path.Join(to, path.Base(old.File))
@@ -258,7 +257,7 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string
 		case e.IsDir():
 			return nil
 		case !e.Type().IsRegular():
-			return response.Refuse("%s is not a regular file; move the folder in git", name)
+			return refuse("%s is not a regular file; move the folder in git", name)
 		}
 		return s.rename(t, c, name, to+strings.TrimPrefix(name, from))
 	})
@@ -276,7 +275,7 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string
 
 // moveOne moves an evaluator or a tool, and changes its id where it is referred to. It
 // returns the new file.
-func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, err error) {
+func (s *Store) moveOne(t *tree, c changes.Set, old Entry, id string) (file string, err error) {
 	if err := old.changeable(); err != nil {
 		return "", err
 	}
@@ -308,11 +307,11 @@ func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, e
 func (e Entry) changeable() error {
 	switch {
 	case e.Several:
-		return response.Refuse("%s has several tests; change it in an editor", e.File)
+		return refuse("%s has several tests; change it in an editor", e.File)
 	case e.Problem != "":
-		return response.Refuse("%s: %s", e.File, e.Problem)
+		return refuse("%s: %s", e.File, e.Problem)
 	case path.Ext(e.File) != ".json":
-		return response.Refuse("%s is YAML, whose comments would be lost; change its text", e.File)
+		return refuse("%s is YAML, whose comments would be lost; change its text", e.File)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func TestLevels(t *testing.T) {
 // TestWritingTestCases makes, changes and deletes a case of the testcase format.
 func TestWritingTestCases(t *testing.T) {
 	const persona = `"persona": {"type": "c", "description": "d", "instructions": "i"}`
-	d := newFixture(t, write(t, map[string]string{
+	d := newFixture(t, writeFiles(t, map[string]string{
 		"test_definitions/chats/list.json": `[{"name": "One", ` + persona + `, "initial_message": "hi"}, {"name": "Two", ` + persona + `, "initial_message": "hi"}]`,
 	}))
 	of := func(answer map[string]any) map[string]any {
@@ -163,7 +163,7 @@ func TestWritingTestCases(t *testing.T) {
 func TestRefusedTestCasesAreNotWritten(t *testing.T) {
 	const file, id = "test_definitions/chats/parcel.json", "3f2b1c52-6f0e-4b57-9a3c-0a1b2c3d4e5f"
 	was := `{"id": "` + id + `", "name": "Parcel", "initial_message": "Where is it?"}`
-	d := newFixture(t, write(t, map[string]string{file: was}))
+	d := newFixture(t, writeFiles(t, map[string]string{file: was}))
 	for _, tt := range []struct{ body, want string }{
 		{`{"initial_message": ""}`, "initial_message is blank"},
 		{`{"initial_message": " \n"}`, "initial_message is blank"},

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -55,7 +54,7 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p, err := answer(w, r)
-			var why *response.Refusal
+			var why *refusal
 			switch {
 			case errors.As(err, &why):
 				p = page{Template: "settings-error", Title: "Settings", Status: why.Status, Body: why.Text}
@@ -223,7 +222,7 @@ type sheet struct {
 func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error) {
 	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}}
 	if definitionOf[v.Kind] == "" {
-		return nil, Entry{}, response.Missing("there is no such kind of definition")
+		return nil, Entry{}, missing("there is no such kind of definition")
 	}
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -331,7 +330,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		response.Write(w, http.StatusOK, v.messages())
+		writeAnswer(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.page(), nil
@@ -349,7 +348,7 @@ func (v *sheet) messages() any {
 // result takes over what became of a change. It returns errors that are not about what
 // was written.
 func (v *sheet) result(written Written, err error, isDry bool) error {
-	var why *response.Refusal
+	var why *refusal
 	switch {
 	case err == nil:
 	case !errors.As(err, &why):
@@ -414,7 +413,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case err != nil:
 		return page{}, err
 	case len(data) > maxText:
-		return page{}, response.Refuse("%s is too large for a form; change it in an editor", v.Path)
+		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
 		v.Text, v.Version, v.New = string(data), changes.Version(data), false
 	}
@@ -442,7 +441,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err == nil {
 		if wrong := definition.Within(file, settings.Definitions); wrong != nil {
-			err = response.Refuse("%v", wrong)
+			err = refuse("%v", wrong)
 		}
 	}
 	return err
@@ -464,7 +463,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 		v.Version = changes.Version([]byte(v.Text))
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		response.Write(w, http.StatusOK, v.messages())
+		writeAnswer(w, http.StatusOK, v.messages())
 		return page{}, nil
 	}
 	return v.textPage(), nil
@@ -488,7 +487,7 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as changes.Mode) (Writte
 	if version == "" {
 		version = changes.Version(nil) // it must be a new file
 	}
-	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
+	change, versions := changes.Set{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
 	return s.carry(ctx, as, settings, change, versions)
 }
 

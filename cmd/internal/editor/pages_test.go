@@ -28,7 +28,7 @@ type reader struct {
 
 func newReader(t *testing.T, files map[string]string) *reader {
 	t.Helper()
-	dir := write(t, files)
+	dir := writeFiles(t, files)
 	mux := http.NewServeMux()
 	New(Config{
 		Open: func(context.Context) (fs.FS, func() error, error) {

@@ -47,8 +47,8 @@ func newFixture(t *testing.T, dir string, more ...func(*Config)) *fixture {
 	return &fixture{t, dir, access.Guard{}.Handler(mux)}
 }
 
-// write makes a folder with files.
-func write(t *testing.T, files map[string]string) string {
+// writeFiles makes a folder with files.
+func writeFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -65,7 +65,7 @@ func write(t *testing.T, files map[string]string) string {
 
 // math is a domain with a test.
 func math(t *testing.T) *fixture {
-	return newFixture(t, write(t, map[string]string{
+	return newFixture(t, writeFiles(t, map[string]string{
 		"test_definitions/math/domain.json":       `{"id": "math", "name": "Math", "evaluator_id": "two_pass"}`,
 		"test_definitions/math/level_1/sum.json":  `{"name": "Sum", "id": "math_sum", "prompt": "1 + 1?", "expected": {"answer": "2"}}`,
 		"test_definitions/math/level_2/hard.json": `{"id": "math_hard", "name": "Hard", "prompt": "e^x?", "expected": {"answer": "1"}}`,
@@ -424,7 +424,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 func TestTestCases(t *testing.T) {
-	d := newFixture(t, write(t, map[string]string{"test_definitions/a.json": `[
+	d := newFixture(t, writeFiles(t, map[string]string{"test_definitions/a.json": `[
 		{"name": "One", "tags": ["red", "x"], "difficulty": "hard", "status": "active", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}},
 		{"name": "Two", "tags": ["blue"], "difficulty": "normal", "status": "draft", "persona": {"type": "c", "description": "d", "instructions": "i"}, "initial_message": "hi", "expected_outcomes": {"a": "b"}}]`}))
 	for _, tt := range []struct{ query, want string }{{"", "One Two"}, {"?tag=red", "One"}, {"?difficulty=normal", "Two"}, {"?status=draft", "Two"}, {"?tag=red&status=draft", ""}} {
@@ -446,7 +446,7 @@ func TestTestCases(t *testing.T) {
 // TestTestCasesHaveWhatGitSays reads the generated fields, and those that are written.
 func TestTestCasesHaveWhatGitSays(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	d := newFixture(t, write(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi", "user_context": {"order": 7.50}}`}), func(c *Config) {
+	d := newFixture(t, writeFiles(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi", "user_context": {"order": 7.50}}`}), func(c *Config) {
 		c.Repository = "acme/shop"
 		c.Identity = func(ctx context.Context, _ fs.FS, one *schema.Case) (*explain.Identity, error) {
 			id, err := explain.Identify(ctx, &one.CaseInfo, explain.History{Repository: "acme/shop"})

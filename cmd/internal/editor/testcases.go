@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
@@ -29,7 +28,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	defer end()
 	for _, name := range []string{"difficulty", "status"} {
 		if words, asked := document.Shapes()["#Testcase"].Fields[name].Enum, r.URL.Query().Get(name); asked != "" && !slices.Contains(words, asked) {
-			return nil, response.Refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
+			return nil, refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
 		}
 	}
 	_, found, err := s.cases(ctx)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
@@ -42,7 +41,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	cases := found.Cases
 	if id := definition.TextOf(fields["id"]); id != "" {
 		if _, err := s.caseNamed(ctx, cases, id); err == nil {
-			return nil, response.Refuse("test case %q exists; choose another id", id)
+			return nil, refuse("test case %q exists; choose another id", id)
 		}
 	}
 	folder := s.home(settings)
@@ -78,7 +77,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if other := definition.TextOf(sent["id"]); other != "" && other != id {
-		return nil, response.Refuse("id %q: the path names test case %q, whose id stays", other, id)
+		return nil, refuse("id %q: the path names test case %q, whose id stays", other, id)
 	}
 	delete(sent, "id")
 	fields := testcase.Definition(s.files, old)
@@ -102,7 +101,7 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	written, err := s.apply(ctx, settings, Change{old.Origin.File: nil}, map[string]string{old.Origin.File: r.URL.Query().Get("version")})
+	written, err := s.apply(ctx, settings, changes.Set{old.Origin.File: nil}, map[string]string{old.Origin.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
 }
 
@@ -126,22 +125,22 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 		return nil, err
 	}
 	if definition.IsBlankText(fields["initial_message"]) {
-		return nil, response.Refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
+		return nil, refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
 	}
-	change := Change{file: data}
+	change := changes.Set{file: data}
 	written, err := s.check(ctx, settings, change, map[string]string{file: version})
 	if err != nil {
 		return nil, err
 	}
 	after := *s
-	after.files, after.cfg.Identity = changes.Overlay(s.files, Change{file: data}), nil
+	after.files, after.cfg.Identity = changes.Overlay(s.files, changes.Set{file: data}), nil
 	found, err := load.Load(ctx, after.files, load.Options{Settings: settings, Files: []string{file}})
 	if err != nil {
 		return nil, err
 	}
 	at := slices.IndexFunc(found.Cases, func(c *schema.Case) bool { return c.Origin.File == file && c.Dialect == schema.DialectTestcase })
 	if at < 0 {
-		return nil, response.Refuse("%s would not be a test case; write an initial_message or a persona", file)
+		return nil, refuse("%s would not be a test case; write an initial_message or a persona", file)
 	}
 	made, err := after.testCaseOf(ctx, testcase.NewReader(after.files), &found.Cases[at].CaseInfo)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *Store) caseNamed(ctx context.Context, cases []*schema.CaseInfo, name st
 			return c, nil
 		}
 	}
-	return nil, response.Missing(fmt.Sprintf("test case %q does not exist", name))
+	return nil, missing(fmt.Sprintf("test case %q does not exist", name))
 }
 
 // alone is the case with an id, whose file has no other and can be written.
@@ -179,9 +178,9 @@ func (s *Store) alone(ctx context.Context, cases []*schema.CaseInfo, name string
 	}
 	switch {
 	case several:
-		return nil, response.Refuse("%s has several test cases; change it in an editor", found.Origin.File)
+		return nil, refuse("%s has several test cases; change it in an editor", found.Origin.File)
 	case path.Ext(found.Origin.File) != ".json":
-		return nil, response.Refuse("%s is YAML, whose comments would be lost; change its text", found.Origin.File)
+		return nil, refuse("%s is YAML, whose comments would be lost; change its text", found.Origin.File)
 	}
 	return found, nil
 }

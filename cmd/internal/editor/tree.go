@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -205,7 +204,7 @@ func (t *tree) find(kind, id string) (Entry, error) {
 	for _, e := range t.entriesOf(kind) {
 		ids = append(ids, e.ID)
 	}
-	return Entry{}, response.Missing(strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; "))
+	return Entry{}, missing(strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; "))
 }
 
 // document is an entry as requests are answered with it.

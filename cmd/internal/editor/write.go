@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/response"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters"
@@ -40,7 +39,7 @@ type Config struct {
 	OpenNewest func(context.Context) (files fs.FS, close func() error, err error)
 	// Write keeps a change that was checked of files that Open returned. Defaults to
 	// refusing all changes.
-	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
+	Write func(ctx context.Context, files fs.FS, c changes.Set) (Kept, error)
 	// Lock keeps other processes from writing until release. Defaults to none.
 	Lock func(context.Context) (release func() error, err error)
 	// Settings reads what gavel.yaml says about definitions.
@@ -128,13 +127,10 @@ func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, 
 }
 
 // Forbidden is an error of [Config.Write] that says why nothing may be written.
-func Forbidden(why string) error { return &response.Refusal{Status: http.StatusForbidden, Text: why} }
-
-// A Change is what is written, by file: nil removes a file.
-type Change = changes.Set
+func Forbidden(why string) error { return &refusal{Status: http.StatusForbidden, Text: why} }
 
 // Folder writes changes to the files of a folder: all of one or nothing.
-func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
+func Folder(dir string) func(context.Context, fs.FS, changes.Set) (Kept, error) {
 	return WorkTree{Dir: dir}.Write
 }
 
@@ -151,7 +147,7 @@ type WorkTree struct {
 const recordName = "settings-change.json"
 
 // Write is a [Config.Write].
-func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
+func (w WorkTree) Write(ctx context.Context, _ fs.FS, c changes.Set) (Kept, error) {
 	record := ""
 	if w.Own != nil {
 		own, err := w.Own(ctx)
@@ -163,7 +159,7 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 	err := changes.Write(w.Dir, record, c)
 	var why *safefile.Refusal
 	if errors.As(err, &why) {
-		err = response.Refuse("%v", why)
+		err = refuse("%v", why)
 	}
 	return Kept{}, err
 }
@@ -173,7 +169,7 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 func (w WorkTree) Lock(ctx context.Context) (release func() error, err error) {
 	release, found, err := w.lock(ctx)
 	if err == nil && len(found.Kept) > 0 {
-		err = errors.Join(&response.Refusal{Status: http.StatusConflict, Text: found.String()}, release())
+		err = errors.Join(&refusal{Status: http.StatusConflict, Text: found.String()}, release())
 	}
 	return release, err
 }
@@ -224,7 +220,7 @@ type Written struct {
 }
 
 // carry does with a change what a mode says.
-func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
 	switch as {
 	case changes.Checking:
 		return s.check(ctx, settings, c, versions)
@@ -237,7 +233,7 @@ func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Sett
 
 // apply checks a change and writes it. versions are those that the caller has read of
 // files: another one is a conflict.
-func (s *Store) apply(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+func (s *Store) apply(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil {
 		return out, err
@@ -247,10 +243,10 @@ func (s *Store) apply(ctx context.Context, settings schema.Settings, c Change, v
 }
 
 // write writes a change that was checked.
-func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
+func (s *Store) write(ctx context.Context, c changes.Set) (Kept, error) {
 	switch {
 	case s.cfg.Write == nil:
-		return Kept{}, &response.Refusal{Status: http.StatusForbidden, Text: "definitions are only shown here; change them by a pull request"}
+		return Kept{}, &refusal{Status: http.StatusForbidden, Text: "definitions are only shown here; change them by a pull request"}
 	case len(c) == 0:
 		return Kept{}, nil
 	}
@@ -258,7 +254,7 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 }
 
 // check refuses a change that has errors or conflicts, and says what it would write.
-func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+func (s *Store) check(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
 	out := Written{Files: []string{}, Versions: map[string]string{}, Warnings: []schema.Problem{}}
 	var diff strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(c)) {
@@ -267,7 +263,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 		was, err := schema.ReadFile(s.files, file, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return out, response.Refuse("%s cannot be replaced: %v", file, err)
+			return out, refuse("%s cannot be replaced: %v", file, err)
 		}
 		if want, asked := versions[file]; asked && want != "" && want != changes.Version(was) {
 			return out, conflict(file)
@@ -302,31 +298,31 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	if len(bad) > 0 {
-		return out, &response.Refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
+		return out, &refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
 	}
 	return out, nil
 }
 
 // conflict refuses a change of a file that is not as it was read.
 func conflict(file string) error {
-	return &response.Refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
+	return &refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
 }
 
 // hasFolder refuses a file whose path is none, belongs to git or leads through a file.
 func (s *Store) hasFolder(file string) error {
 	if err := safefile.CheckName(file); err != nil {
-		return response.Refuse("%v", err)
+		return refuse("%v", err)
 	}
 	for folder := path.Dir(file); folder != "."; folder = path.Dir(folder) {
 		if found, err := fs.Stat(s.files, folder); err == nil && !found.IsDir() {
-			return response.Refuse("%s cannot be written: %s is a file, not a folder", file, folder)
+			return refuse("%s cannot be written: %s is a file, not a folder", file, folder)
 		}
 	}
 	return nil
 }
 
 // foreseen is check with what the change would have judged.
-func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
+func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
 		return out, err
@@ -337,7 +333,7 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 
 // problemsOf are the problems of a refused definition.
 func problemsOf(err error) []schema.Problem {
-	var why *response.Refusal
+	var why *refusal
 	if errors.As(err, &why) {
 		return why.Problems
 	}
@@ -354,7 +350,7 @@ var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 func fileText(kind string, fields Fields) ([]byte, error) {
 	out, err := definition.EncodeObject(document.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {
-		return nil, response.Refuse("%v", err)
+		return nil, refuse("%v", err)
 	}
 	return out, nil
 }

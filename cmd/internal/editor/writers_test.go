@@ -22,7 +22,7 @@ import (
 // have them, is there at the end where it was acknowledged.
 func TestTwoStoresLoseNothing(t *testing.T) {
 	const file = "test_definitions/math/level_1/sum.json"
-	dir := write(t, map[string]string{
+	dir := writeFiles(t, map[string]string{
 		"test_definitions/math/domain.json": `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`,
 		file:                                `{"id": "sum", "name": "Sum", "prompt": "1+1", "expected": {"keywords": ["2"]}}`,
 	})
@@ -72,7 +72,7 @@ func TestTwoStoresLoseNothing(t *testing.T) {
 
 // TestTestCasesHaveVersions: the one that was read is asked for, and another is refused.
 func TestTestCasesHaveVersions(t *testing.T) {
-	d := newFixture(t, write(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi"}`}), func(*Config) {})
+	d := newFixture(t, writeFiles(t, map[string]string{"test_definitions/chat.json": `{"name": "Chat", "initial_message": "hi"}`}), func(*Config) {})
 	list, _ := d.want(200, "GET", "/api/test-cases", "")["test_cases"].([]any)
 	one, _ := list[0].(map[string]any)
 	at := fmt.Sprintf("/api/test-cases/%v", one["id"])
@@ -139,7 +139,7 @@ func TestEveryAnswerHasAVersion(t *testing.T) {
 		{"PUT", chat, `{"name": "More"`, chat, "test_case"},
 		{"DELETE", chat, "", chat, ""},
 	} {
-		d := newFixture(t, write(t, files))
+		d := newFixture(t, writeFiles(t, files))
 		ask := func(status int, version string) map[string]any {
 			if tt.body == "" {
 				return d.want(status, tt.method, tt.path+"?version="+version, "")
