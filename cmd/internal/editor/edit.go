@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/schema"
@@ -101,7 +100,7 @@ func (t *tree) level(domain string, number int) (Entry, error) {
 	}
 	return Entry{
 		Kind: kindLevel, ID: levelID(domain, number), Domain: domain, Level: number, File: folder + "/level.json", Fields: Fields{},
-		Version: changes.Version(nil), // two who both write the first settings conflict
+		Version: Version(nil), // two who both write the first settings conflict
 	}, nil
 }
 
@@ -117,7 +116,7 @@ type edit struct {
 	// only are the fields that may be given; nil for all.
 	only []string
 	// mode is what is done with the change. Defaults to saving it.
-	mode changes.Mode
+	mode saveMode
 }
 
 // save writes a new definition or changes one: fields that are given replace those of
@@ -147,12 +146,12 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
-	change, versions := changes.Set{entry.File: data}, map[string]string{entry.File: version}
+	change, versions := Change{entry.File: data}, map[string]string{entry.File: version}
 	if old != nil && old.File != entry.File {
 		change[old.File], versions = nil, map[string]string{old.File: version}
 	}
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
-	entry.Version = changes.Version(data)
+	entry.Version = Version(data)
 	return entry, out, err
 }
 
@@ -334,7 +333,7 @@ func (t *tree) free(file string) (string, error) {
 
 // remove removes a definition; a domain has to be empty.
 func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return Written{}, err
 	}
@@ -360,5 +359,5 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}
-	return s.apply(ctx, settings, changes.Set{found.File: nil}, map[string]string{found.File: version})
+	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
 }

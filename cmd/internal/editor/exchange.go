@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
@@ -57,7 +56,7 @@ type importMode struct {
 // importing writes the definitions of a document. An imported definition replaces
 // the one with its id.
 func (s *Store) importing(ctx context.Context, data []byte, as importMode) (ImportResult, error) {
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return ImportResult{}, err
 	}
@@ -74,7 +73,7 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 	for _, l := range losses {
 		out.Errors = append(out.Errors, l.String())
 	}
-	change, kept := changes.Set{}, map[string]bool{}
+	change, kept := Change{}, map[string]bool{}
 	for _, f := range files {
 		kind, id, _ := strings.Cut(f.About, " ")
 		switch kind {

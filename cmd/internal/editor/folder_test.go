@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 )
 
 // TestFolderWritesAllOrNothing holds that a file that cannot be written leaves those
@@ -16,8 +14,8 @@ func TestFolderWritesAllOrNothing(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "m.json", "x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	change := func(more changes.Set) changes.Set {
-		out := changes.Set{"a.json": []byte("A"), "b/c.json": nil, "new/n.json": []byte("n"), "z.json": []byte("Z")}
+	change := func(more Change) Change {
+		out := Change{"a.json": []byte("A"), "b/c.json": nil, "new/n.json": []byte("n"), "z.json": []byte("Z")}
 		for name, data := range more {
 			out[name] = data
 		}
@@ -41,13 +39,13 @@ func TestFolderWritesAllOrNothing(t *testing.T) {
 	before := state()
 	for _, tt := range []struct {
 		name string
-		more changes.Set
+		more Change
 	}{
-		{"a file is a folder", changes.Set{"m.json": []byte("m")}},
-		{"a folder is removed as a file", changes.Set{"m.json": nil}},
-		{"a file that is gone is removed", changes.Set{"q.json": nil}},
-		{"a folder is a file", changes.Set{"z.json/x.json": []byte("x")}},
-		{"a path leads out", changes.Set{"../x.json": []byte("x")}},
+		{"a file is a folder", Change{"m.json": []byte("m")}},
+		{"a folder is removed as a file", Change{"m.json": nil}},
+		{"a file that is gone is removed", Change{"q.json": nil}},
+		{"a folder is a file", Change{"z.json/x.json": []byte("x")}},
+		{"a path leads out", Change{"../x.json": []byte("x")}},
 	} {
 		if _, err := Folder(dir)(t.Context(), nil, change(tt.more)); err == nil {
 			t.Errorf("%s: no error", tt.name)

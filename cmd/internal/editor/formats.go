@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -53,7 +52,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 	}
 	v.rows(doc, q.Get("page"), s)
 	if v.Version == "" && r.Method == http.MethodGet {
-		v.Version = changes.Version(data)
+		v.Version = Version(data)
 	}
 	if _, has := doc.Fields(v.Item); !has && (v.Item != "" || len(v.Rows) == 0) {
 		return nil, nil, false, missing(v.Path + " does not have this definition any more; load the file again")
@@ -127,18 +126,18 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
 	if v.New { // nobody else reports a file that is not a definition
-		if checked, err := s.saveText(r.Context(), v, changes.Checking); err == nil && slices.Contains(checked.unknown, v.Path) {
+		if checked, err := s.saveText(r.Context(), v, Check); err == nil && slices.Contains(checked.unknown, v.Path) {
 			v.Errors = append(v.Errors, doc.Needs())
 			return nil
 		}
 	}
-	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))
+	written, err := s.saveText(r.Context(), v, parseMode(action))
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err
 	}
 	v.Errors = append(v.Errors, form.AttachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
-		v.Version, v.New, v.Item = changes.Version(data), false, doc.Number(v.Item)
+		v.Version, v.New, v.Item = Version(data), false, doc.Number(v.Item)
 	}
 	return nil
 }

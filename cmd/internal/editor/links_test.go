@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 )
 
 // TestSavingGoesThroughNoLink: a branch has links where drafts were once written, to a
@@ -40,7 +38,7 @@ func TestSavingGoesThroughNoLink(t *testing.T) {
 	if err != nil || !found.Mode().IsRegular() || r.file("test_definitions/chat.yaml") != text {
 		t.Errorf("the file that was saved is %v, %v", found, err)
 	}
-	if _, err := Folder(r.dir)(t.Context(), nil, changes.Set{"test_definitions/math/level_1/sum.json": []byte("{}")}); err != nil {
+	if _, err := Folder(r.dir)(t.Context(), nil, Change{"test_definitions/math/level_1/sum.json": []byte("{}")}); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{".git/hooks/pre-commit", ".git/config"} {

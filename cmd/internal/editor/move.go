@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -96,7 +95,7 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	case !t.has(level.File):
 		return nil, missing("level " + level.ID + " does not exist")
 	}
-	written, err := s.apply(ctx, settings, changes.Set{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
+	written, err := s.apply(ctx, settings, Change{level.File: nil}, map[string]string{level.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
 }
 
@@ -129,7 +128,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +161,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, refuse("domain_id: %v", err)
 	}
-	change := changes.Set{}
+	change := Change{}
 	for _, e := range moved {
 		if e.Kind == kindLevel && t.has(target.File) && target.File != e.File {
 			return nil, refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
@@ -177,7 +176,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // rename adds to a change that a file is in another place.
-func (s *Store) rename(t *tree, c changes.Set, from, to string) error {
+func (s *Store) rename(t *tree, c Change, from, to string) error {
 	if from == to {
 		return nil
 	}
@@ -201,7 +200,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +216,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err := t.isFree(kind, to.ID); err != nil {
 		return nil, err
 	}
-	change, file := changes.Set{}, ""
+	change, file := Change{}, ""
 	if kind == kindDomain {
 		file, err = s.moveDomain(t, change, old, to.ID)
 	} else {
@@ -226,7 +225,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err != nil {
 		return nil, err
 	}
-	moved := map[string]any{"id": to.ID, "path": file, "version": changes.Version(change[file])}
+	moved := map[string]any{"id": to.ID, "path": file, "version": Version(change[file])}
 	written, err := s.apply(ctx, settings, change, map[string]string{old.File: to.Version})
 	return written.answer(map[string]any{kind: moved}), err
 }
@@ -246,7 +245,7 @@ func (t *tree) isFree(kind, id string) error {
 }
 
 // moveDomain moves all files of a domain, and returns the new one of its own.
-func (s *Store) moveDomain(t *tree, c changes.Set, old Entry, id string) (file string, err error) {
+func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string, err error) {
 	from := path.Dir(old.File)
 	to := path.Join(path.Dir(from), id)
 	file = path.Join(to, path.Base(old.File))
@@ -275,7 +274,7 @@ func (s *Store) moveDomain(t *tree, c changes.Set, old Entry, id string) (file s
 
 // moveOne moves an evaluator or a tool, and changes its id where it is referred to. It
 // returns the new file.
-func (s *Store) moveOne(t *tree, c changes.Set, old Entry, id string) (file string, err error) {
+func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, err error) {
 	if err := old.changeable(); err != nil {
 		return "", err
 	}

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/controller/dashboard"
@@ -210,7 +209,7 @@ type sheet struct {
 	Errors   []string
 	Conflict string
 	// Diff and Forecast are what saving would do, or has done.
-	Diff     []changes.Line
+	Diff     []diffLine
 	Forecast *Forecast
 	Saved    *Written
 	File     string
@@ -301,7 +300,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	isDry := sent.Get("action") != "save"
-	e := edit{kind: v.Kind, id: v.ID, mode: changes.ModeOf(sent.Get("action"))}
+	e := edit{kind: v.Kind, id: v.ID, mode: parseMode(sent.Get("action"))}
 	v.Token = access.FormToken(w, r)
 	v.Fields, e.fields = form.Typed(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
@@ -362,7 +361,7 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 	default:
 		return nil // each is shown at its field
 	}
-	v.Diff, v.Forecast = changes.Lines(written.Diff), written.forecast
+	v.Diff, v.Forecast = diffLines(written.Diff), written.forecast
 	for _, p := range written.Warnings {
 		v.Warnings = append(v.Warnings, p.Message+" "+p.Hint)
 	}
@@ -415,7 +414,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case len(data) > maxText:
 		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
-		v.Text, v.Version, v.New = string(data), changes.Version(data), false
+		v.Text, v.Version, v.New = string(data), Version(data), false
 	}
 	return v.textPage(), nil
 }
@@ -452,7 +451,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: access.FormToken(w, r)}
 	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
 	action := r.PostForm.Get("action")
-	written, err := s.saveText(r.Context(), v, changes.ModeOf(action))
+	written, err := s.saveText(r.Context(), v, parseMode(action))
 	if err := v.result(written, err, action != "save"); err != nil {
 		return page{}, err
 	}
@@ -460,7 +459,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
 	}
 	if v.Saved != nil {
-		v.Version = changes.Version([]byte(v.Text))
+		v.Version = Version([]byte(v.Text))
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		writeAnswer(w, http.StatusOK, v.messages())
@@ -470,7 +469,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 }
 
 // saveText writes a file, or says what that would do.
-func (s *Store) saveText(ctx context.Context, v *sheet, as changes.Mode) (Written, error) {
+func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, error) {
 	s, end, err := s.beginChange(ctx, as)
 	if err != nil {
 		return Written{}, err
@@ -485,9 +484,9 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as changes.Mode) (Writte
 	}
 	version := v.Version
 	if version == "" {
-		version = changes.Version(nil) // it must be a new file
+		version = Version(nil) // it must be a new file
 	}
-	change, versions := changes.Set{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
+	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
 	return s.carry(ctx, as, settings, change, versions)
 }
 

@@ -7,9 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
@@ -72,7 +70,7 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 }
 
 // cases are those of the first format.
-func (s *Store) cases(ctx context.Context) (schema.Settings, *parsed.Catalog, error) {
+func (s *Store) cases(ctx context.Context) (schema.Settings, *catalog, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err
@@ -99,7 +97,7 @@ func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema
 	if err != nil {
 		return nil, err
 	}
-	if out["version"], err = json.Marshal(changes.Version(text)); err != nil {
+	if out["version"], err = json.Marshal(Version(text)); err != nil {
 		return nil, err
 	}
 	id, err := s.identity(ctx, c)

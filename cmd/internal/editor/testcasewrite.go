@@ -11,7 +11,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
@@ -29,7 +28,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 
 // deleteTestCase removes the file of a case.
 func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error) {
-	s, end, err := s.beginChange(ctx, changes.Saving)
+	s, end, err := s.beginChange(ctx, Save)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +100,7 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	written, err := s.apply(ctx, settings, changes.Set{old.Origin.File: nil}, map[string]string{old.Origin.File: r.URL.Query().Get("version")})
+	written, err := s.apply(ctx, settings, Change{old.Origin.File: nil}, map[string]string{old.Origin.File: r.URL.Query().Get("version")})
 	return written.answer(nil), err
 }
 
@@ -127,13 +126,13 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	if definition.IsBlankText(fields["initial_message"]) {
 		return nil, refuse("initial_message is blank; write what the user says first, or null where the simulator writes it")
 	}
-	change := changes.Set{file: data}
+	change := Change{file: data}
 	written, err := s.check(ctx, settings, change, map[string]string{file: version})
 	if err != nil {
 		return nil, err
 	}
 	after := *s
-	after.files, after.cfg.Identity = changes.Overlay(s.files, changes.Set{file: data}), nil
+	after.files, after.cfg.Identity = Overlay(s.files, Change{file: data}), nil
 	found, err := load.Load(ctx, after.files, load.Options{Settings: settings, Files: []string{file}})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -65,7 +64,7 @@ var levelFolder = lazyregexp.New(`^level_([1-9][0-9]{0,3})$`)
 // A tree is all definitions of the format.
 type tree struct {
 	entries []Entry
-	files   *parsed.Memory
+	files   *memory
 }
 
 // A wish is which tests are read, by domain and level, or which kind; empty and 0 mean all.

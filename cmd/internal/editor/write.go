@@ -17,10 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/parsed"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters"
@@ -39,7 +37,7 @@ type Config struct {
 	OpenNewest func(context.Context) (files fs.FS, close func() error, err error)
 	// Write keeps a change that was checked of files that Open returned. Defaults to
 	// refusing all changes.
-	Write func(ctx context.Context, files fs.FS, c changes.Set) (Kept, error)
+	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
 	// Lock keeps other processes from writing until release. Defaults to none.
 	Lock func(context.Context) (release func() error, err error)
 	// Settings reads what gavel.yaml says about definitions.
@@ -70,8 +68,8 @@ type Kept struct {
 type Store struct {
 	cfg       Config
 	templates *template.Template
-	known     *parsed.Memory
-	catalogs  *parsed.Catalogs
+	known     *memory
+	catalogs  *Catalogs
 	saving    *sync.Mutex // held while files are checked and written
 	// files are those of the look at hand; nil in the store that callers have.
 	files fs.FS
@@ -82,7 +80,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg, templates: templates(cfg.Root), known: parsed.New(cfg.Now), catalogs: new(parsed.Catalogs), saving: new(sync.Mutex)}
+	return &Store{cfg: cfg, templates: templates(cfg.Root), known: newMemory(cfg.Now), catalogs: new(Catalogs), saving: new(sync.Mutex)}
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.
@@ -98,8 +96,8 @@ func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) 
 
 // beginChange is begin for a change. Where it is saved nobody else writes until end, and
 // the files are as they are now.
-func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, end func(), err error) {
-	if as != changes.Saving {
+func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end func(), err error) {
+	if as != Save {
 		return s.begin(ctx)
 	}
 	s.saving.Lock()
@@ -130,7 +128,7 @@ func (s *Store) beginChange(ctx context.Context, as changes.Mode) (look *Store, 
 func Forbidden(why string) error { return &refusal{Status: http.StatusForbidden, Text: why} }
 
 // Folder writes changes to the files of a folder: all of one or nothing.
-func Folder(dir string) func(context.Context, fs.FS, changes.Set) (Kept, error) {
+func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
 	return WorkTree{Dir: dir}.Write
 }
 
@@ -147,7 +145,7 @@ type WorkTree struct {
 const recordName = "settings-change.json"
 
 // Write is a [Config.Write].
-func (w WorkTree) Write(ctx context.Context, _ fs.FS, c changes.Set) (Kept, error) {
+func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 	record := ""
 	if w.Own != nil {
 		own, err := w.Own(ctx)
@@ -156,7 +154,7 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c changes.Set) (Kept, erro
 		}
 		record = filepath.Join(own, recordName)
 	}
-	err := changes.Write(w.Dir, record, c)
+	err := WriteChange(w.Dir, record, c)
 	var why *safefile.Refusal
 	if errors.As(err, &why) {
 		err = refuse("%v", why)
@@ -175,7 +173,7 @@ func (w WorkTree) Lock(ctx context.Context) (release func() error, err error) {
 }
 
 // lock keeps other processes from writing, and finishes what one of them has left.
-func (w WorkTree) lock(ctx context.Context) (release func() error, found changes.Finished, err error) {
+func (w WorkTree) lock(ctx context.Context) (release func() error, found finishedChange, err error) {
 	own, err := w.Own(ctx)
 	if err != nil {
 		return nil, found, err
@@ -183,7 +181,7 @@ func (w WorkTree) lock(ctx context.Context) (release func() error, found changes
 	if release, err = safefile.Lock(ctx, filepath.Join(own, "settings-lock")); err != nil {
 		return nil, found, err
 	}
-	found, err = changes.Finish(w.Dir, filepath.Join(own, recordName))
+	found, err = finishChange(w.Dir, filepath.Join(own, recordName))
 	if err != nil {
 		return nil, found, errors.Join(err, release())
 	}
@@ -220,11 +218,11 @@ type Written struct {
 }
 
 // carry does with a change what a mode says.
-func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
+func (s *Store) carry(ctx context.Context, as saveMode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	switch as {
-	case changes.Checking:
+	case Check:
 		return s.check(ctx, settings, c, versions)
-	case changes.Foreseeing:
+	case foresee:
 		return s.foreseen(ctx, settings, c, versions)
 	default:
 		return s.apply(ctx, settings, c, versions)
@@ -233,7 +231,7 @@ func (s *Store) carry(ctx context.Context, as changes.Mode, settings schema.Sett
 
 // apply checks a change and writes it. versions are those that the caller has read of
 // files: another one is a conflict.
-func (s *Store) apply(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
+func (s *Store) apply(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil {
 		return out, err
@@ -243,7 +241,7 @@ func (s *Store) apply(ctx context.Context, settings schema.Settings, c changes.S
 }
 
 // write writes a change that was checked.
-func (s *Store) write(ctx context.Context, c changes.Set) (Kept, error) {
+func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	switch {
 	case s.cfg.Write == nil:
 		return Kept{}, &refusal{Status: http.StatusForbidden, Text: "definitions are only shown here; change them by a pull request"}
@@ -254,7 +252,7 @@ func (s *Store) write(ctx context.Context, c changes.Set) (Kept, error) {
 }
 
 // check refuses a change that has errors or conflicts, and says what it would write.
-func (s *Store) check(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
+func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out := Written{Files: []string{}, Versions: map[string]string{}, Warnings: []schema.Problem{}}
 	var diff strings.Builder
 	for _, file := range slices.Sorted(maps.Keys(c)) {
@@ -265,7 +263,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c changes.S
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, refuse("%s cannot be replaced: %v", file, err)
 		}
-		if want, asked := versions[file]; asked && want != "" && want != changes.Version(was) {
+		if want, asked := versions[file]; asked && want != "" && want != Version(was) {
 			return out, conflict(file)
 		}
 		if bytes.Equal(was, c[file]) && (err == nil) == (c[file] != nil) {
@@ -274,7 +272,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c changes.S
 		}
 		out.Files = append(out.Files, file)
 		if c[file] != nil {
-			out.Versions[file] = changes.Version(c[file])
+			out.Versions[file] = Version(c[file])
 		}
 		fmt.Fprintf(&diff, "%s\n", file)
 		for _, line := range reporters.DiffLines(string(was), string(c[file])) {
@@ -282,11 +280,11 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c changes.S
 		}
 	}
 	out.Diff = diff.String()
-	found, err := load.Load(ctx, changes.Overlay(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
+	found, err := load.Load(ctx, Overlay(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
 	if err != nil {
 		return out, err
 	}
-	out.unknown = parsed.Unknown(found)
+	out.unknown = unknownFiles(found)
 	var bad []schema.Problem
 	for _, p := range found.Snapshot().Problems() {
 		switch {
@@ -322,12 +320,12 @@ func (s *Store) hasFolder(file string) error {
 }
 
 // foreseen is check with what the change would have judged.
-func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c changes.Set, versions map[string]string) (Written, error) {
+func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
 		return out, err
 	}
-	out.forecast, err = s.cfg.Forecast(ctx, s.files, changes.Overlay(s.files, c))
+	out.forecast, err = s.cfg.Forecast(ctx, s.files, Overlay(s.files, c))
 	return out, err
 }
 

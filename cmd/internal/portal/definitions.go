@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -117,7 +116,7 @@ func settingsOf(ctx context.Context, tree fs.FS) (schema.Settings, error) {
 var plain = lazyregexp.New(`[^a-z0-9]+`)
 
 // propose pushes a branch with a change and opens a pull request.
-func (p *portal) propose(ctx context.Context, files fs.FS, c changes.Set) (editor.Kept, error) {
+func (p *portal) propose(ctx context.Context, files fs.FS, c editor.Change) (editor.Kept, error) {
 	w := watchedOf(ctx)
 	at, ok := files.(tip)
 	if w.Client == nil || !ok {
@@ -160,7 +159,7 @@ func countOf(names []string) string {
 }
 
 // titleOf returns what a change does.
-func titleOf(names []string, c changes.Set) string {
+func titleOf(names []string, c editor.Change) string {
 	what := "change"
 	if c[names[0]] == nil {
 		what = "remove"
@@ -173,7 +172,7 @@ func titleOf(names []string, c changes.Set) string {
 
 // branchOf names the branch of a change: the same change of the same commit has the
 // same name, so that sending a form twice opens one pull request.
-func branchOf(w serve.RepositoryView, commit string, c changes.Set) string {
+func branchOf(w serve.RepositoryView, commit string, c editor.Change) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", w.ID, commit)
 	names := slices.Sorted(maps.Keys(c))

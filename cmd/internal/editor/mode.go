@@ -1,4 +1,4 @@
-package changes
+package editor
 
 import (
 	"crypto/sha256"
@@ -11,24 +11,24 @@ func Version(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// A Mode is what is done with a change.
-type Mode int
+// A saveMode is what is done with a change.
+type saveMode int
 
 // The modes. A change that nobody says anything about is saved.
 const (
-	Saving Mode = iota
-	Checking
-	Foreseeing
+	Save saveMode = iota
+	Check
+	foresee
 )
 
-// ModeOf is what the action of a form does with a change.
-func ModeOf(action string) Mode {
+// parseMode is what the action of a form does with a change.
+func parseMode(action string) saveMode {
 	switch action {
 	case "save":
-		return Saving
+		return Save
 	case "preview":
-		return Foreseeing
+		return foresee
 	default:
-		return Checking
+		return Check
 	}
 }

@@ -1,4 +1,4 @@
-package parsed
+package editor
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 const mostReplaced = 100
 
 // parts are the definitions of a repository by file.
-type parts struct {
+type catalogParts struct {
 	files map[string]part
 	// owners are the files that have each key and each id of a test.
 	owners map[string]string
@@ -29,13 +29,13 @@ type part struct {
 	names  []string // all keys and ids
 }
 
-// partsOf are the parts of everything that was loaded, and the catalog of them.
-func partsOf(found *load.Result) (*parts, *Catalog) {
-	p, out := &parts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &Catalog{Reader: testcase.NewReader(nil)}
+// newCatalogParts are the parts of everything that was loaded, and the catalog of them.
+func newCatalogParts(found *load.Result) (*catalogParts, *catalog) {
+	p, out := &catalogParts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &catalog{Reader: testcase.NewReader(nil)}
 	for i := range found.Definitions {
 		d := &found.Definitions[i]
 		p.put(d)
-		out.Files = append(out.Files, Named{d.File, d.Dialect})
+		out.Files = append(out.Files, formatFile{d.File, d.Dialect})
 		out.Cases = append(out.Cases, casesOf(d)...)
 	}
 	slices.SortFunc(out.Cases, byKey)
@@ -68,7 +68,7 @@ func namesOf(d *load.Definition) []string {
 	return out
 }
 
-func (p *parts) put(d *load.Definition) {
+func (p *catalogParts) put(d *load.Definition) {
 	made := part{format: d.Dialect, names: namesOf(d)}
 	for _, name := range made.names {
 		p.owners[name] = d.File
@@ -94,7 +94,7 @@ func isKept(format string) bool {
 
 // replaceable reports whether the changed files are few, and bear on no case of another
 // file.
-func (p *parts) replaceable(changed []string) bool {
+func (p *catalogParts) replaceable(changed []string) bool {
 	if p == nil || !p.isClear || len(changed) > mostReplaced {
 		return false
 	}
@@ -113,7 +113,7 @@ func (p *parts) replaceable(changed []string) bool {
 // replace puts what was loaded of the changed files into the parts, and returns the
 // catalog with it. It is nil, and the parts are as they were, where all files have to be
 // loaded.
-func (p *parts) replace(last *Catalog, changed []string, found *load.Result) *Catalog {
+func (p *catalogParts) replace(last *catalog, changed []string, found *load.Result) *catalog {
 	var defs []*load.Definition
 	isThere := map[string]bool{}
 	for i := range found.Definitions {
@@ -137,7 +137,7 @@ func (p *parts) replace(last *Catalog, changed []string, found *load.Result) *Ca
 		}
 		delete(p.files, file)
 	}
-	out := &Catalog{Reader: testcase.NewReader(nil), Files: make([]Named, 0, len(last.Files)+len(defs)), Cases: make([]*schema.CaseInfo, 0, len(last.Cases)+len(defs))}
+	out := &catalog{Reader: testcase.NewReader(nil), Files: make([]formatFile, 0, len(last.Files)+len(defs)), Cases: make([]*schema.CaseInfo, 0, len(last.Cases)+len(defs))}
 	for _, f := range last.Files {
 		if !slices.Contains(changed, f.File) {
 			out.Files = append(out.Files, f)
@@ -150,8 +150,8 @@ func (p *parts) replace(last *Catalog, changed []string, found *load.Result) *Ca
 	}
 	for _, d := range defs {
 		p.put(d)
-		at, _ := slices.BinarySearchFunc(out.Files, d.File, func(f Named, file string) int { return cmp.Compare(f.File, file) })
-		out.Files = slices.Insert(out.Files, at, Named{d.File, d.Dialect})
+		at, _ := slices.BinarySearchFunc(out.Files, d.File, func(f formatFile, file string) int { return cmp.Compare(f.File, file) })
+		out.Files = slices.Insert(out.Files, at, formatFile{d.File, d.Dialect})
 		out.Cases = append(out.Cases, casesOf(d)...)
 	}
 	slices.SortFunc(out.Cases, byKey) // nearly in order

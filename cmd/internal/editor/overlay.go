@@ -1,4 +1,4 @@
-package changes
+package editor
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 )
 
 // Overlay returns a tree of files with a change. The files of below are not written.
-func Overlay(below fs.FS, c Set) fs.FS { return overlay{below, c} }
+func Overlay(below fs.FS, c Change) fs.FS { return overlay{below, c} }
 
 // An overlay is a tree of files with some that are changed.
 type overlay struct {
 	fs.FS
-	files Set
+	files Change
 }
 
 // Open opens a changed file, or one that is as it was.
@@ -25,7 +25,7 @@ func (o overlay) Open(name string) (fs.File, error) {
 		if data == nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}
-		return &openFile{Reader: bytes.NewReader(data), info: info{path.Base(name), int64(len(data)), 0o644}}, nil
+		return &openFile{Reader: bytes.NewReader(data), info: fileInfo{path.Base(name), int64(len(data)), 0o644}}, nil
 	}
 	if o.isFolder(name) {
 		list, err := o.ReadDir(name)
@@ -44,11 +44,11 @@ func (o overlay) Stat(name string) (fs.FileInfo, error) {
 		if data == nil {
 			return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
 		}
-		return info{path.Base(name), int64(len(data)), 0o644}, nil
+		return fileInfo{path.Base(name), int64(len(data)), 0o644}, nil
 	}
 	found, err := fs.Stat(o.FS, name)
 	if err != nil && o.isFolder(name) {
-		return info{path.Base(name), 0, fs.ModeDir | 0o755}, nil
+		return fileInfo{path.Base(name), 0, fs.ModeDir | 0o755}, nil
 	}
 	return found, err
 }
@@ -83,9 +83,9 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 		if slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == first }) {
 			continue
 		}
-		entry := info{first, int64(len(data)), 0o644}
+		entry := fileInfo{first, int64(len(data)), 0o644}
 		if deeper {
-			entry = info{first, 0, fs.ModeDir | 0o755}
+			entry = fileInfo{first, 0, fs.ModeDir | 0o755}
 		}
 		list = append(list, fs.FileInfoToDirEntry(entry))
 	}
@@ -112,18 +112,18 @@ func cutFolder(file, folder string) (rest string, within bool) {
 }
 
 // An info describes a file or a folder of an overlay.
-type info struct {
+type fileInfo struct {
 	name string
 	size int64
 	mode fs.FileMode
 }
 
-func (i info) Name() string      { return i.name }
-func (i info) Size() int64       { return i.size }
-func (i info) Mode() fs.FileMode { return i.mode }
-func (info) ModTime() time.Time  { return time.Time{} }
-func (i info) IsDir() bool       { return i.mode.IsDir() }
-func (info) Sys() any            { return nil }
+func (i fileInfo) Name() string      { return i.name }
+func (i fileInfo) Size() int64       { return i.size }
+func (i fileInfo) Mode() fs.FileMode { return i.mode }
+func (fileInfo) ModTime() time.Time  { return time.Time{} }
+func (i fileInfo) IsDir() bool       { return i.mode.IsDir() }
+func (fileInfo) Sys() any            { return nil }
 
 // An openFile is a changed file that is read.
 type openFile struct {

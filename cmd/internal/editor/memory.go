@@ -1,8 +1,4 @@
-// Package parsed has the definitions of files as fields, and remembers what it has read
-// until the files change.
-//
-// Most callers want [New] and [Memory.File].
-package parsed
+package editor
 
 import (
 	"encoding/json"
@@ -11,14 +7,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/cmd/internal/editor/changes"
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// A File is what a file of definitions has.
-type File struct {
+// A definitionFile is what a file of definitions has.
+type definitionFile struct {
 	// List has the fields of each definition.
 	List []definition.Fields
 	// IDs are the texts of their fields id, empty where there is none.
@@ -32,23 +27,23 @@ type File struct {
 }
 
 // read reads a file.
-func read(fsys fs.FS, file string) File {
-	out := fieldsOf(fsys, file)
+func readDefinitionFile(fsys fs.FS, file string) definitionFile {
+	out := readFields(fsys, file)
 	for _, fields := range out.List {
 		out.IDs = append(out.IDs, definition.TextOf(fields["id"]))
 	}
 	return out
 }
 
-// fieldsOf is what read returns without the ids.
-func fieldsOf(fsys fs.FS, file string) File {
-	out := File{List: []definition.Fields{nil}}
+// readFields is what read returns without the ids.
+func readFields(fsys fs.FS, file string) definitionFile {
+	out := definitionFile{List: []definition.Fields{nil}}
 	data, err := schema.ReadFile(fsys, file, 0)
 	if err != nil {
 		out.Problem = err.Error()
 		return out
 	}
-	out.Version = changes.Version(data)
+	out.Version = Version(data)
 	doc, problems := document.Parse(file, data)
 	switch {
 	case doc == nil || schema.HasErrors(problems):
@@ -67,34 +62,34 @@ func fieldsOf(fsys fs.FS, file string) File {
 
 // A mark is what tells states of a file apart: the hash that git has, or what the file
 // system says.
-type mark struct {
+type fileMark struct {
 	hash string
 	info fs.FileInfo
 }
 
 // settled is for how long a file has to be unchanged before it is remembered: two changes
 // within one tick of a file system's clock look like one.
-const settled = 2 * time.Second
+const settledAfter = 2 * time.Second
 
 // markOf is the mark of a file now. ok is false where another change might not be seen.
-func (m *Memory) markOf(fsys fs.FS, file string, entry fs.DirEntry) (now mark, ok bool) {
+func (m *memory) markOf(fsys fs.FS, file string, entry fs.DirEntry) (now fileMark, ok bool) {
 	info, err := entry.Info()
 	if err != nil {
-		return mark{}, false
+		return fileMark{}, false
 	}
 	if at := info.ModTime(); !at.IsZero() {
-		return mark{info: info}, m.now().Sub(at) > settled
+		return fileMark{info: info}, m.now().Sub(at) > settledAfter
 	}
 	hashes, has := fsys.(interface{ Hash(string) (string, error) })
 	if !has {
-		return mark{}, false
+		return fileMark{}, false
 	}
 	hash, err := hashes.Hash(file)
-	return mark{hash: hash}, err == nil && hash != ""
+	return fileMark{hash: hash}, err == nil && hash != ""
 }
 
 // equal reports whether two marks are of the same state.
-func (a mark) equal(b mark) bool {
+func (a fileMark) equal(b fileMark) bool {
 	if a.info == nil || b.info == nil {
 		return a.info == nil && b.info == nil && a.hash == b.hash
 	}
@@ -102,10 +97,10 @@ func (a mark) equal(b mark) bool {
 }
 
 // most is how many files a memory has.
-const most = 200_000
+const mostRemembered = 200_000
 
-// A Memory remembers files. It is safe for concurrent use.
-type Memory struct {
+// A memory remembers files. It is safe for concurrent use.
+type memory struct {
 	now func() time.Time
 
 	mu    sync.Mutex
@@ -113,18 +108,18 @@ type Memory struct {
 }
 
 type cachedFile struct {
-	mark mark
-	file File
+	mark fileMark
+	file definitionFile
 }
 
 // New is an empty memory; now is the clock.
-func New(now func() time.Time) *Memory {
-	return &Memory{now: now, files: map[string]cachedFile{}}
+func newMemory(now func() time.Time) *memory {
+	return &memory{now: now, files: map[string]cachedFile{}}
 }
 
-// File reads a file of a folder's list, or returns what it was while it is unchanged. The
+// definitionFile reads a file of a folder's list, or returns what it was while it is unchanged. The
 // caller does not change the fields.
-func (m *Memory) File(fsys fs.FS, file string, entry fs.DirEntry) File {
+func (m *memory) File(fsys fs.FS, file string, entry fs.DirEntry) definitionFile {
 	now, ok := m.markOf(fsys, file, entry)
 	m.mu.Lock()
 	old, known := m.files[file]
@@ -132,7 +127,7 @@ func (m *Memory) File(fsys fs.FS, file string, entry fs.DirEntry) File {
 	if ok && known && old.mark.equal(now) {
 		return old.file
 	}
-	out := read(fsys, file)
+	out := readDefinitionFile(fsys, file)
 	if !ok {
 		return out
 	}
@@ -141,7 +136,7 @@ func (m *Memory) File(fsys fs.FS, file string, entry fs.DirEntry) File {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.files) >= most {
+	if len(m.files) >= mostRemembered {
 		clear(m.files)
 	}
 	m.files[file] = cachedFile{now, out}

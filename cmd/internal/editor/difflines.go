@@ -1,13 +1,13 @@
-package changes
+package editor
 
 import "strings"
 
-// A Line is one of a diff. Its kind is come, gone, same, or file for the name of one.
-type Line struct{ Kind, Text string }
+// A diffLine is one of a diff. Its kind is come, gone, same, or file for the name of one.
+type diffLine struct{ Kind, Text string }
 
-// Lines are those of a diff.
-func Lines(diff string) []Line {
-	var out []Line
+// diffLines are those of a diff.
+func diffLines(diff string) []diffLine {
+	var out []diffLine
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
 		kind := "same"
@@ -19,7 +19,7 @@ func Lines(diff string) []Line {
 		case !strings.HasPrefix(line, " "):
 			kind = "file"
 		}
-		out = append(out, Line{kind, line})
+		out = append(out, diffLine{kind, line})
 	}
 	return out
 }

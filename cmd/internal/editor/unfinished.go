@@ -1,4 +1,4 @@
-package changes
+package editor
 
 import (
 	"encoding/json"
@@ -18,12 +18,12 @@ import (
 // killed. A file has it until all files of the change have their places.
 type unfinished struct {
 	// Ready says that each draft is written, so that the change can be finished.
-	Ready bool   `json:"ready"`
-	Files []step `json:"files"`
+	Ready bool       `json:"ready"`
+	Files []fileStep `json:"files"`
 }
 
 // A step is one file of a change. Was and Now are versions; empty where there is no file.
-type step struct {
+type fileStep struct {
 	File  string `json:"file"`
 	Draft string `json:"draft,omitempty"`
 	Was   string `json:"was"`
@@ -71,8 +71,8 @@ func forget(record string) error {
 	return nil
 }
 
-// A Finished says what became of a change whose process was killed.
-type Finished struct {
+// A finishedChange says what became of a change whose process was killed.
+type finishedChange struct {
 	// Files is how many files the change has; 0 if no change was left.
 	Files int
 	// Undone says that the change had not begun, and was removed.
@@ -82,34 +82,34 @@ type Finished struct {
 }
 
 // String is a sentence for people; empty if no change was left.
-func (f Finished) String() string {
+func (f finishedChange) String() string {
 	var text string
 	switch {
 	case f.Files == 0:
 		return ""
 	case f.Undone:
-		text = fmt.Sprintf("a change of %s was ended before it began; it is undone", count(f.Files))
+		text = fmt.Sprintf("a change of %s was ended before it began; it is undone", countFiles(f.Files))
 	case len(f.Kept) == 0:
-		text = fmt.Sprintf("a change of %s was ended in the middle; it is finished", count(f.Files))
+		text = fmt.Sprintf("a change of %s was ended in the middle; it is finished", countFiles(f.Files))
 	default:
 		text = fmt.Sprintf("a change of %s was ended in the middle, and %s of them changed since, the first is %s; these are as you left them, the others have the change; compare the folder with git diff",
-			count(f.Files), count(len(f.Kept)), f.Kept[0])
+			countFiles(f.Files), countFiles(len(f.Kept)), f.Kept[0])
 	}
 	return text
 }
 
-func count(n int) string {
+func countFiles(n int) string {
 	if n == 1 {
 		return "1 file"
 	}
 	return fmt.Sprintf("%d files", n)
 }
 
-// Finish finishes the change of a folder that [Write] was killed in, or undoes it where
+// finishChange finishes the change of a folder that [WriteChange] was killed in, or undoes it where
 // no file was changed yet. The caller keeps others from writing. A file that has neither
 // its text of before nor that of after is somebody else's work and stays.
-func Finish(dir, record string) (out Finished, err error) {
-	u, err := read(record)
+func finishChange(dir, record string) (out finishedChange, err error) {
+	u, err := readUnfinished(record)
 	if err != nil || u == nil {
 		return out, err
 	}
@@ -138,7 +138,7 @@ func Finish(dir, record string) (out Finished, err error) {
 }
 
 // read reads the note of a change; nil for none.
-func read(record string) (*unfinished, error) {
+func readUnfinished(record string) (*unfinished, error) {
 	if _, err := os.Lstat(record); record == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func read(record string) (*unfinished, error) {
 }
 
 // check refuses a draft that is not one of its file.
-func (s step) check() error {
+func (s fileStep) check() error {
 	if err := safefile.CheckName(s.File); err != nil {
 		return err
 	}
@@ -175,13 +175,13 @@ func (s step) check() error {
 }
 
 // inOrder are the files that are written, and then those that are removed.
-func (u *unfinished) inOrder() []step {
+func (u *unfinished) inOrder() []fileStep {
 	out := slices.Clone(u.Files)
-	slices.SortStableFunc(out, func(a, b step) int { return isEmpty(a.Now) - isEmpty(b.Now) })
+	slices.SortStableFunc(out, func(a, b fileStep) int { return emptyRank(a.Now) - emptyRank(b.Now) })
 	return out
 }
 
-func isEmpty(version string) int {
+func emptyRank(version string) int {
 	if version == "" {
 		return 1
 	}
@@ -190,7 +190,7 @@ func isEmpty(version string) int {
 
 // finish gives one file of a change its place. It reports false for a file that somebody
 // changed meanwhile.
-func (s step) finish(to *safefile.Folder) (done bool, err error) {
+func (s fileStep) finish(to *safefile.Folder) (done bool, err error) {
 	is, err := versionOf(to, s.File)
 	switch {
 	case err != nil:
@@ -224,14 +224,14 @@ func versionOf(of *safefile.Folder, file string) (string, error) {
 }
 
 // unfinished is what is noted of a change before it begins.
-func (w *writing) unfinished() (unfinished, error) {
+func (w *changeWriter) unfinished() (unfinished, error) {
 	var out unfinished
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		was, err := versionOf(w.to, file)
 		if err != nil {
 			return out, err
 		}
-		s := step{File: file, Was: was}
+		s := fileStep{File: file, Was: was}
 		if data := w.files[file]; data != nil {
 			s.Now, s.Draft = Version(data), safefile.DraftOf(file)
 			w.drafts[file] = s.Draft

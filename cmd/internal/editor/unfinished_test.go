@@ -1,4 +1,4 @@
-package changes
+package editor
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ var (
 	beforeMoving = map[string]string{
 		"aaa/t.json": "t", "aaa/u.json": "u", "aaa/sub/domain.json": "aaa", "edited.json": "old", "gone.json": "gone", "other.json": "stays",
 	}
-	moving = Set{
+	moving = Change{
 		"aaa/t.json": nil, "aaa/u.json": nil, "aaa/sub/domain.json": nil, "zzz/t.json": []byte("t"), "zzz/u.json": []byte("u"),
 		"zzz/sub/domain.json": []byte("zzz"), "edited.json": []byte("new"), "gone.json": nil, "new.json": []byte("n"),
 	}
@@ -34,7 +34,7 @@ var (
 // moment has fewer files than before, and what is left is undone or finished.
 func TestKilledAfterEachStep(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("GAVEL_TEST_STEPS")); err == nil {
-		err := write(os.Getenv("GAVEL_TEST_DIR"), recordOf(os.Getenv("GAVEL_TEST_DIR")), moving, func() {
+		err := writeChange(os.Getenv("GAVEL_TEST_DIR"), recordOf(os.Getenv("GAVEL_TEST_DIR")), moving, func() {
 			if n--; n == 0 {
 				self, err := os.FindProcess(os.Getpid())
 				if err == nil {
@@ -63,7 +63,7 @@ func TestKilledAfterEachStep(t *testing.T) {
 				t.Errorf("after step %d %s is neither at its old place nor at the new one: %v", n, name, has)
 			}
 		}
-		found, err := Finish(dir, recordOf(dir))
+		found, err := finishChange(dir, recordOf(dir))
 		want, undone := afterMoving, n < 2+len(moving)
 		if undone {
 			want = beforeMoving
@@ -74,7 +74,7 @@ func TestKilledAfterEachStep(t *testing.T) {
 		if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
 			t.Errorf("after step %d (-want +got):\n%s", n, diff)
 		}
-		if found, err := Finish(dir, recordOf(dir)); err != nil || found.String() != "" {
+		if found, err := finishChange(dir, recordOf(dir)); err != nil || found.String() != "" {
 			t.Errorf("after step %d there is something left to do: %v, %v", n, found, err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestFinishingLeavesOthersWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, err := Finish(dir, recordOf(dir))
+	found, err := finishChange(dir, recordOf(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func leftOf(t *testing.T) (dir string) {
 	dir = folder(t, beforeMoving)
 	defer func() { _ = recover() }()
 	n := 2 + len(moving)
-	_ = write(dir, recordOf(dir), moving, func() {
+	_ = writeChange(dir, recordOf(dir), moving, func() {
 		if n--; n == 0 {
 			panic("ended")
 		}
@@ -177,7 +177,7 @@ func TestRecordsThatAreWrong(t *testing.T) {
 		if err := os.WriteFile(recordOf(dir), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := Finish(dir, recordOf(dir)); err == nil {
+		if found, err := finishChange(dir, recordOf(dir)); err == nil {
 			t.Errorf("%s: %+v, want an error", text, found)
 		}
 		has := contents(t, dir)

@@ -1,4 +1,4 @@
-package parsed
+package editor
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // A state is what files and settings a catalog is made of.
-type state struct {
+type repositoryState struct {
 	settings string
 	files    []markedFile // in the order in which they were found
 }
@@ -22,14 +22,14 @@ type state struct {
 // A markedFile is a file with its mark. It is settled where each later change has another mark.
 type markedFile struct {
 	name string
-	mark
+	fileMark
 	isSettled bool
 }
 
 // state are the settings and the files that definitions are in. A file that is gone or
 // cannot be read is not in it.
-func (m *Memory) state(fsys fs.FS, settings schema.Settings) *state {
-	out := &state{settings: fmt.Sprintf("%+v", settings)}
+func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
+	out := &repositoryState{settings: fmt.Sprintf("%+v", settings)}
 	var folders []string
 	for _, root := range slices.Concat(settings.RootFiles, []string{ignore.File}, settings.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
@@ -62,17 +62,17 @@ func (m *Memory) state(fsys fs.FS, settings schema.Settings) *state {
 	return out
 }
 
-func (m *Memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {
+func (m *memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {
 	now, isSettled := m.markOf(fsys, name, e)
 	return markedFile{name, now, isSettled}
 }
 
 // isSame reports whether two files are the same one, and unchanged as far as a mark tells.
-func (n markedFile) isSame(other markedFile) bool { return n.name == other.name && n.equal(other.mark) }
+func (n markedFile) isSame(other markedFile) bool { return n.name == other.name && n.equal(other.fileMark) }
 
 // changedSince returns the files that may have changed since an earlier state, or are gone. ok is
 // false where the states cannot be compared.
-func (s *state) changedSince(old *state) (changed []string, ok bool) {
+func (s *repositoryState) changedSince(old *repositoryState) (changed []string, ok bool) {
 	if old == nil || old.settings != s.settings {
 		return nil, false
 	}
@@ -90,7 +90,7 @@ func (s *state) changedSince(old *state) (changed []string, ok bool) {
 
 // arranged are the files of a state in the order of another one, with an empty one for each
 // that the state does not have. It adds those that the other one does not have to gone.
-func (s *state) arranged(as *state, gone *[]string) []markedFile {
+func (s *repositoryState) arranged(as *repositoryState, gone *[]string) []markedFile {
 	at := make(map[string]int, len(as.files))
 	for i, f := range as.files {
 		at[f.name] = i
@@ -107,6 +107,6 @@ func (s *state) arranged(as *state, gone *[]string) []markedFile {
 }
 
 // isEqual reports whether two states have the same marks, as far as these tell.
-func (s *state) isEqual(other *state) bool {
+func (s *repositoryState) isEqual(other *repositoryState) bool {
 	return s.settings == other.settings && slices.EqualFunc(s.files, other.files, markedFile.isSame)
 }

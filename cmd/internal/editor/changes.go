@@ -1,5 +1,4 @@
-// Package changes has files that are changed, before and after they are written.
-package changes
+package editor
 
 import (
 	"errors"
@@ -13,22 +12,22 @@ import (
 )
 
 // A Set is what is written, by file: nil removes a file.
-type Set map[string][]byte
+type Change map[string][]byte
 
-// Write writes a change to the files of a folder: all of it or nothing. Where a file
+// WriteChange writes a change to the files of a folder: all of it or nothing. Where a file
 // cannot be written those before it are put back. No link leads it anywhere, and files
 // are removed last, so that no moment has fewer definitions. record is a file that has
-// the change until it is done, for [Finish]; empty for none.
-func Write(dir, record string, c Set) error { return write(dir, record, c, func() {}) }
+// the change until it is done, for [finishChange]; empty for none.
+func WriteChange(dir, record string, c Change) error { return writeChange(dir, record, c, func() {}) }
 
-// write is Write. after is called after each step: a test ends the process there.
-func write(dir, record string, c Set, after func()) error {
+// write is WriteChange. after is called after each step: a test ends the process there.
+func writeChange(dir, record string, c Change, after func()) error {
 	to, err := safefile.Open(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = to.Close() }() // nothing is left to be written
-	w := &writing{to: to, files: c, drafts: map[string]string{}, was: Set{}, after: after}
+	w := &changeWriter{to: to, files: c, drafts: map[string]string{}, was: Change{}, after: after}
 	note, err := w.unfinished()
 	if err == nil && len(c) > 0 {
 		err = w.noting(record, note)
@@ -37,7 +36,7 @@ func write(dir, record string, c Set, after func()) error {
 }
 
 // noting stages and places the files. A note has the change meanwhile.
-func (w *writing) noting(record string, note unfinished) error {
+func (w *changeWriter) noting(record string, note unfinished) error {
 	if err := note.save(record); err != nil {
 		return fmt.Errorf("note the change: %w", err)
 	}
@@ -66,14 +65,14 @@ func (w *writing) noting(record string, note unfinished) error {
 
 // inOrder names the files: those that are written, and then those that are removed, so
 // that a process that is ended between two of them leaves every definition.
-func (c Set) inOrder() []string {
+func (c Change) inOrder() []string {
 	names := slices.Sorted(maps.Keys(c))
-	slices.SortStableFunc(names, func(a, b string) int { return removed(c[a]) - removed(c[b]) })
+	slices.SortStableFunc(names, func(a, b string) int { return removedRank(c[a]) - removedRank(c[b]) })
 	return names
 }
 
 // removed is 1 for what removes a file.
-func removed(data []byte) int {
+func removedRank(data []byte) int {
 	if data == nil {
 		return 1
 	}
@@ -81,29 +80,29 @@ func removed(data []byte) int {
 }
 
 // A writing is a change that is being written.
-type writing struct {
+type changeWriter struct {
 	to    *safefile.Folder
-	files Set
+	files Change
 	// drafts are the names of files that have not taken their places, by file.
 	drafts map[string]string
 	// was is what was there of the files that are written; nil for nothing.
-	was Set
+	was Change
 	// after is called after each step.
 	after func()
 }
 
 // stage writes a file next to its place.
-func (w *writing) stage(file string) error {
+func (w *changeWriter) stage(file string) error {
 	data := w.files[file]
 	if data == nil {
 		_, err := w.to.ReadFile(file)
 		return err
 	}
-	return w.to.Draft(file, w.drafts[file], 0o644, text(data))
+	return w.to.Draft(file, w.drafts[file], 0o644, writeText(data))
 }
 
 // text writes a text.
-func text(data []byte) func(*os.File) error {
+func writeText(data []byte) func(*os.File) error {
 	return func(to *os.File) error {
 		_, err := to.Write(data)
 		return err
@@ -111,7 +110,7 @@ func text(data []byte) func(*os.File) error {
 }
 
 // put gives a staged file its place, or removes one.
-func (w *writing) put(file string) error {
+func (w *changeWriter) put(file string) error {
 	before, err := w.to.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -133,21 +132,21 @@ func (w *writing) put(file string) error {
 }
 
 // discard removes the drafts.
-func (w *writing) discard() {
+func (w *changeWriter) discard() {
 	for _, draft := range w.drafts {
 		_ = w.to.Remove(draft) // it is in nobody's way
 	}
 }
 
 // restore puts files back as they were, and removes what is staged of the others.
-func (w *writing) restore() error {
+func (w *changeWriter) restore() error {
 	w.discard()
 	var errs []error
 	for file, before := range w.was {
 		if before == nil {
 			errs = append(errs, w.to.Remove(file))
 		} else {
-			errs = append(errs, w.to.Replace(file, 0o644, text(before)))
+			errs = append(errs, w.to.Replace(file, 0o644, writeText(before)))
 		}
 	}
 	return errors.Join(errs...)

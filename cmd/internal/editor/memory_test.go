@@ -1,4 +1,4 @@
-package parsed
+package editor
 
 import (
 	"errors"
@@ -64,7 +64,7 @@ func TestMemoryOfAFolder(t *testing.T) {
 		}
 	}
 	files := &counting{FS: os.DirFS(dir)}
-	m := New(func() time.Time { return at.Add(time.Minute) })
+	m := newMemory(func() time.Time { return at.Add(time.Minute) })
 	want := func(name string, read bool) {
 		t.Helper()
 		e := entryOf(t, os.DirFS(dir))
@@ -90,7 +90,7 @@ func TestMemoryOfAFolder(t *testing.T) {
 func TestMemoryOfACommit(t *testing.T) {
 	text := fstest.MapFS{"a.json": {Data: []byte(`[{"name": 1}, {"name": 2}]`)}}
 	files := &counting{FS: text}
-	m := New(time.Now)
+	m := newMemory(time.Now)
 	want := func(fsys fs.FS, read bool) {
 		t.Helper()
 		files.opened = 0
@@ -121,8 +121,8 @@ func TestCatalog(t *testing.T) {
 	}
 	put("a.json", `{"name": "A", "initial_message": "Hi"}`)
 	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}}
-	m, catalogs := New(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
-	var last *Catalog
+	m, catalogs := newMemory(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
+	var last *catalog
 	want := func(again bool, names ...string) {
 		t.Helper()
 		got, err := catalogs.Catalog(t.Context(), m, files, settings)
@@ -177,7 +177,7 @@ func TestCatalogOfFewChanges(t *testing.T) {
 		change(file.name, file.text)
 	}
 	settings := schema.Settings{Definitions: []string{"defs"}}
-	m, kept := New(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
+	m, kept := newMemory(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
 	if _, err := kept.Catalog(t.Context(), m, os.DirFS(dir), settings); err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestCatalogOfFewChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Catalog{}, "Reader")); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(catalog{}, "Reader")); diff != "" {
 			t.Errorf("%s: the catalog is not what loading everything gives (-want +got):\n%s", tt.name, diff)
 		}
 		if files.read["defs/list.yaml"] != tt.reads {

@@ -1,4 +1,4 @@
-package changes
+package editor
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 func TestOverlay(t *testing.T) {
 	below := fstest.MapFS{"a/x.json": {Data: []byte("old")}, "a/y.json": {Data: []byte("stays")}, "b/z.json": {Data: []byte("goes")}}
-	o := Overlay(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
+	o := Overlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
 	want := map[string]string{"a/x.json": "new", "a/y.json": "stays", "c/d/e.json": "made"}
 	got := map[string]string{}
 	err := fs.WalkDir(o, ".", func(name string, e fs.DirEntry, err error) error {
@@ -29,14 +29,14 @@ func TestOverlay(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the files (-want +got):\n%s", diff)
 	}
-	if err := fstest.TestFS(Overlay(below, Set{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
+	if err := fstest.TestFS(Overlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestOverlayOfARemovedFile: it is not there, in whatever way it is looked for.
 func TestOverlayOfARemovedFile(t *testing.T) {
-	o := Overlay(fstest.MapFS{"b/z.json": {Data: []byte("goes")}, "b/y.json": {Data: []byte("stays")}}, Set{"b/z.json": nil})
+	o := Overlay(fstest.MapFS{"b/z.json": {Data: []byte("goes")}, "b/y.json": {Data: []byte("stays")}}, Change{"b/z.json": nil})
 	file, opened := o.Open("b/z.json")
 	_, described := fs.Stat(o, "b/z.json")
 	_, read := fs.ReadFile(o, "b/z.json")
@@ -55,11 +55,11 @@ func TestOverlayOfARemovedFile(t *testing.T) {
 
 // TestLines have their kinds, and no line end.
 func TestLines(t *testing.T) {
-	want := []Line{{"file", "x.json"}, {"same", " a"}, {"gone", "-b"}, {"come", "+c"}, {"come", "+last"}}
-	if diff := cmp.Diff(want, Lines("x.json\n a\n-b\n+c\n+last")); diff != "" {
+	want := []diffLine{{"file", "x.json"}, {"same", " a"}, {"gone", "-b"}, {"come", "+c"}, {"come", "+last"}}
+	if diff := cmp.Diff(want, diffLines("x.json\n a\n-b\n+c\n+last")); diff != "" {
 		t.Errorf("the lines (-want +got):\n%s", diff)
 	}
-	if got := Lines(""); len(got) != 0 {
+	if got := diffLines(""); len(got) != 0 {
 		t.Errorf("no diff has the lines %v", got)
 	}
 }
@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 // TestFilesAreRemovedLast holds whatever they are called: who ends the process in the
 // middle of a move leaves each test at its old place or the new one.
 func TestFilesAreRemovedLast(t *testing.T) {
-	got := Set{"aaa/t.json": nil, "zzz/t.json": []byte("t"), "bbb/u.json": nil, "yyy/u.json": []byte("u")}.inOrder()
+	got := Change{"aaa/t.json": nil, "zzz/t.json": []byte("t"), "bbb/u.json": nil, "yyy/u.json": []byte("u")}.inOrder()
 	if diff := cmp.Diff([]string{"yyy/u.json", "zzz/t.json", "aaa/t.json", "bbb/u.json"}, got); diff != "" {
 		t.Errorf("the order (-want +got):\n%s", diff)
 	}
