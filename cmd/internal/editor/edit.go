@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
 )
@@ -176,7 +175,7 @@ func (e edit) filled(entry Entry) error {
 			})
 		}
 	}
-	if why.Text = form.Sentence(why.Problems...); len(why.Problems) > 0 {
+	if why.Text = problemText(why.Problems...); len(why.Problems) > 0 {
 		return why
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 )
 
@@ -111,7 +110,7 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 	var wrong *refusal
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		for _, p := range wrong.Problems {
-			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, form.Sentence(p)))
+			out.Errors = append(out.Errors, fmt.Sprintf("%s:%d: %s", p.File, p.Line, problemText(p)))
 		}
 		err = nil
 	}

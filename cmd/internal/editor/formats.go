@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -82,7 +81,7 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, nil
 	}
 	if fields, ok := doc.Fields(v.Item); ok {
-		v.Token, v.Fields = access.FormToken(w, r), form.Fields(doc.Definition(v.Item), fields)
+		v.Token, v.Fields = access.FormToken(w, r), formFields(doc.Definition(v.Item), fields)
 	}
 	return v.page(), nil
 }
@@ -103,8 +102,8 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 	}
 	var changed Fields
 	v.Token = access.FormToken(w, r)
-	v.Fields, changed = form.Typed(doc.Definition(v.Item), fields, sent)
-	if len(changed) > 0 && !form.Wrong(v.Fields) {
+	v.Fields, changed = readForm(doc.Definition(v.Item), fields, sent)
+	if len(changed) > 0 && !hasFieldProblem(v.Fields) {
 		if err := s.writeForm(r, v, doc, changed); err != nil {
 			return page{}, err
 		}
@@ -135,7 +134,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	if err := v.result(written, err, action != "save"); err != nil {
 		return err
 	}
-	v.Errors = append(v.Errors, form.AttachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
+	v.Errors = append(v.Errors, attachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
 		v.Version, v.New, v.Item = Version(data), false, doc.Number(v.Item)
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -196,7 +195,7 @@ type sheet struct {
 	// Domain and Level are where a test is.
 	Domain, Level string
 	Domains       []string
-	Fields        []*form.Field
+	Fields        []*formField
 	// Text and Path are a file that is changed as a text, or by the fields of its Format.
 	Text, Path, Format string
 	// Item is the one of the definitions of the file, and Rows are links to all.
@@ -266,7 +265,7 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	v.Token, v.Fields = access.FormToken(w, r), form.Fields(definitionOf[v.Kind], entry.Fields)
+	v.Token, v.Fields = access.FormToken(w, r), formFields(definitionOf[v.Kind], entry.Fields)
 	return v.page(), nil
 }
 
@@ -283,7 +282,7 @@ func (v *sheet) page() page {
 	switch {
 	case v.Conflict != "":
 		status = http.StatusConflict
-	case len(v.Errors) > 0 || form.Wrong(v.Fields):
+	case len(v.Errors) > 0 || hasFieldProblem(v.Fields):
 		status = http.StatusBadRequest
 	}
 	return page{Template: "settings-edit", Title: title, Status: status, Body: struct {
@@ -302,7 +301,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	isDry := sent.Get("action") != "save"
 	e := edit{kind: v.Kind, id: v.ID, mode: parseMode(sent.Get("action"))}
 	v.Token = access.FormToken(w, r)
-	v.Fields, e.fields = form.Typed(definitionOf[v.Kind], old.Fields, sent)
+	v.Fields, e.fields = readForm(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
 		return s.removed(r.Context(), v)
 	}
@@ -312,7 +311,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	if v.Kind == kindTest {
 		e.fields["domain_id"], e.fields["level"] = definition.QuoteText(v.Domain), definition.QuoteText(v.Level)
 	}
-	if !form.Wrong(v.Fields) {
+	if !hasFieldProblem(v.Fields) {
 		entry, written, err := s.save(r.Context(), e)
 		if err := v.result(written, err, isDry); err != nil {
 			return page{}, err
@@ -322,7 +321,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if why := problemsOf(err); why != nil {
 			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, form.AttachProblems(v.Fields, why, definition.Locate(nil, "", data))...)
+			v.Errors = append(v.Errors, attachProblems(v.Fields, why, definition.Locate(nil, "", data))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New = entry.ID, entry.Version, false
@@ -341,7 +340,7 @@ func (v *sheet) messages() any {
 	if v.Conflict != "" {
 		errors = append(errors, v.Conflict)
 	}
-	return form.Messages(v.Fields, errors)
+	return formMessages(v.Fields, errors)
 }
 
 // result takes over what became of a change. It returns errors that are not about what

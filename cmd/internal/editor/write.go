@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/cmd/internal/editor/form"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters"
@@ -296,7 +295,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	if len(bad) > 0 {
-		return out, &refusal{Status: http.StatusBadRequest, Text: form.Sentence(bad...), Problems: bad}
+		return out, &refusal{Status: http.StatusBadRequest, Text: problemText(bad...), Problems: bad}
 	}
 	return out, nil
 }

@@ -1,5 +1,4 @@
-// Package form has the fields of a form for a definition, as its schema describes them.
-package form
+package editor
 
 import (
 	"bytes"
@@ -24,8 +23,8 @@ const (
 	pickWidget = "pick"
 )
 
-// A Field is one of a form.
-type Field struct {
+// A formField is one of a form.
+type formField struct {
 	Name, Label, Help string
 	Widget            string
 	Value             string
@@ -39,25 +38,25 @@ type Field struct {
 }
 
 // Input is the name that a form sends it under.
-func (f *Field) Input() string { return "f." + f.Name }
+func (f *formField) Input() string { return "f." + f.Name }
 
 // unformed are fields that no form has: exports write them, and the place says them.
-var unformed = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
+var hiddenFields = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
 
 // long are texts of several lines.
-var long = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
+var longTexts = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
 
-// Fields are the fields of a definition of the schema, such as #Test, with values.
-func Fields(name string, values definition.Fields) []*Field {
+// formFields are the fields of a definition of the schema, such as #Test, with values.
+func formFields(name string, values definition.Fields) []*formField {
 	def := document.Shapes()[name]
-	left := aliases(def, values)
-	var out []*Field
+	left := aliasedFields(def, values)
+	var out []*formField
 	for _, name := range def.Names {
-		if slices.Contains(unformed, name) || slices.Contains(left, name) {
+		if slices.Contains(hiddenFields, name) || slices.Contains(left, name) {
 			continue
 		}
 		s := def.Fields[name]
-		f := &Field{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
+		f := &formField{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
 		f.widget(s)
 		f.fill(values[name])
 		out = append(out, f)
@@ -66,14 +65,14 @@ func Fields(name string, values definition.Fields) []*Field {
 }
 
 // alias is what the schema says of a field that is another name for one.
-var alias = lazyregexp.New(`^Another name for ([a-z_]+)`)
+var aliasComment = lazyregexp.New(`^Another name for ([a-z_]+)`)
 
 // aliases are the fields that a form leaves out, since of a field and its other names
 // one is written: the one that has a value, or the first of them.
-func aliases(def *shape.Shape, values definition.Fields) []string {
+func aliasedFields(def *shape.Shape, values definition.Fields) []string {
 	var out []string
 	for _, name := range def.Names {
-		found := alias.FindStringSubmatch(def.Fields[name].Comment)
+		found := aliasComment.FindStringSubmatch(def.Fields[name].Comment)
 		switch {
 		case found == nil:
 		case values[name] == nil:
@@ -86,14 +85,14 @@ func aliases(def *shape.Shape, values definition.Fields) []string {
 }
 
 // widget chooses the way from what the schema says.
-func (f *Field) widget(s *shape.Shape) {
+func (f *formField) widget(s *shape.Shape) {
 	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
 	switch {
 	case len(s.Enum) > 0:
 		f.Widget, f.Choices = pickWidget, s.Enum
 	case takes(shape.Bool) && !takes(shape.String):
 		f.Widget, f.Choices = pickWidget, []string{"true", "false"}
-	case slices.Contains(long, f.Name):
+	case slices.Contains(longTexts, f.Name):
 		f.Widget, f.Rows = textWidget, 4
 	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && !slices.Contains(s.Elem.Kinds, shape.Object):
 		f.Widget, f.Rows = listWidget, 2
@@ -105,13 +104,13 @@ func (f *Field) widget(s *shape.Shape) {
 }
 
 // isText reports whether what was typed is a text in a field that takes JSON, too.
-func (f *Field) isText(typed string) bool {
+func (f *formField) isText(typed string) bool {
 	typed = strings.TrimSpace(typed)
 	return f.Texts && typed != "" && !strings.ContainsAny(typed[:1], "{[\"") && !json.Valid([]byte(typed))
 }
 
 // fill writes a value into the field.
-func (f *Field) fill(value json.RawMessage) {
+func (f *formField) fill(value json.RawMessage) {
 	plain := string(bytes.TrimSpace(value))
 	var list []string
 	if composite := strings.HasPrefix(plain, "{") || strings.HasPrefix(plain, "["); composite && (f.Widget != listWidget || json.Unmarshal(value, &list) != nil) {
@@ -136,11 +135,11 @@ func (f *Field) fill(value json.RawMessage) {
 }
 
 // numeric is a number as JSON writes it.
-var numeric = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // read is the value that was typed; empty for one that is not there. A text that is
 // not what the field takes is kept as a text, so that the schema says what is wrong.
-func (f *Field) read(s *shape.Shape) json.RawMessage {
+func (f *formField) read(s *shape.Shape) json.RawMessage {
 	typed := f.Value
 	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
 	switch {
@@ -160,17 +159,17 @@ func (f *Field) read(s *shape.Shape) json.RawMessage {
 		return out
 	case f.Widget == jsonWidget && json.Valid([]byte(typed)):
 		return json.RawMessage(typed)
-	case takes(shape.Bool) && (typed == "true" || typed == "false"), takes(shape.Number) && numeric.MatchString(strings.TrimSpace(typed)):
+	case takes(shape.Bool) && (typed == "true" || typed == "false"), takes(shape.Number) && jsonNumber.MatchString(strings.TrimSpace(typed)):
 		return json.RawMessage(strings.TrimSpace(typed))
 	}
 	return definition.QuoteText(typed)
 }
 
-// Typed reads what a form sends into the fields, and returns what changes of a
+// readForm reads what a form sends into the fields, and returns what changes of a
 // definition. A field that was emptied is there without a value.
-func Typed(name string, old definition.Fields, sent url.Values) ([]*Field, definition.Fields) {
+func readForm(name string, old definition.Fields, sent url.Values) ([]*formField, definition.Fields) {
 	def := document.Shapes()[name]
-	form, out := Fields(name, old), definition.Fields{}
+	form, out := formFields(name, old), definition.Fields{}
 	for _, f := range form {
 		if !sent.Has(f.Input()) {
 			continue
@@ -190,26 +189,26 @@ func Typed(name string, old definition.Fields, sent url.Values) ([]*Field, defin
 	return form, out
 }
 
-// Wrong reports whether a field has a problem.
-func Wrong(fields []*Field) bool {
-	return slices.ContainsFunc(fields, func(f *Field) bool { return f.Problem != "" })
+// hasFieldProblem reports whether a field has a problem.
+func hasFieldProblem(fields []*formField) bool {
+	return slices.ContainsFunc(fields, func(f *formField) bool { return f.Problem != "" })
 }
 
-// quotedName is a name of a field in a message.
-var quotedName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
+// quotedFieldName is a name of a field in a message.
+var quotedFieldName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
-// AttachProblems adds each problem to the field that it is about, and returns those that are
+// attachProblems adds each problem to the field that it is about, and returns those that are
 // about none. fieldAt is the field at a place, and whether the definition begins there:
 // what is missing is reported at that place.
-func AttachProblems(form []*Field, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
+func attachProblems(form []*formField, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
 	var rest []string
 	for _, p := range problems {
-		said := Sentence(p)
+		said := problemText(p)
 		name, isFirst := fieldAt(p.Position)
-		if found := quotedName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *Field) bool { return f.Name == found[1] }) {
+		if found := quotedFieldName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *formField) bool { return f.Name == found[1] }) {
 			name = found[1]
 		}
-		at := slices.IndexFunc(form, func(f *Field) bool { return f.Name == name })
+		at := slices.IndexFunc(form, func(f *formField) bool { return f.Name == name })
 		if at < 0 {
 			rest = append(rest, said)
 			continue
@@ -222,9 +221,9 @@ func AttachProblems(form []*Field, problems []schema.Problem, fieldAt func(schem
 	return rest
 }
 
-// Messages are the problems of the fields by their names, and the errors that are about
+// formMessages are the problems of the fields by their names, and the errors that are about
 // no field, as a script reads them.
-func Messages(fields []*Field, errors []string) any {
+func formMessages(fields []*formField, errors []string) any {
 	out := struct {
 		Fields map[string]string `json:"fields"`
 		Errors []string          `json:"errors"`
@@ -237,8 +236,8 @@ func Messages(fields []*Field, errors []string) any {
 	return out
 }
 
-// Sentence has the problems in one text.
-func Sentence(problems ...schema.Problem) string {
+// problemText has the problems in one text.
+func problemText(problems ...schema.Problem) string {
 	var said []string
 	for _, p := range problems {
 		line := p.Message

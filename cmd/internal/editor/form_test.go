@@ -1,4 +1,4 @@
-package form
+package editor
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ func TestOneNameOfAField(t *testing.T) {
 		{definition.Fields{"id": json.RawMessage(`"a"`), "name": json.RawMessage(`"b"`)}, []string{"test_type", "name", "id", "user_input"}},
 	} {
 		var got []string
-		for _, f := range Fields("#Promptval", tt.written) {
+		for _, f := range formFields("#Promptval", tt.written) {
 			if slices.Contains([]string{"test_type", "type", "name", "id", "user_input", "input"}, f.Name) {
 				got = append(got, f.Name)
 			}
