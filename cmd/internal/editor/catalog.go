@@ -1,29 +1,38 @@
 package editor
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
-// A catalog is what a repository has in all formats. Nobody changes it.
+// A catalog lists the definitions of a repository in all formats. It is not changed.
 type catalog struct {
 	Files []formatFile
-	// Cases are those of the testcase format, sorted by key.
+	// Cases are the cases of the testcase format, sorted by key.
 	Cases []*schema.CaseInfo
-	// Reader reads the definitions of the cases, and remembers their files. Callers give
-	// it the files that they have open.
+	// Reader reads the definitions of the cases from the files that callers have open, and
+	// remembers them.
 	Reader *testcase.Reader
 }
 
 // A formatFile is a file of definitions with its format, empty for a file that is not one.
 type formatFile struct{ File, Format string }
 
-// unknownFiles are the files of a result that are not definitions of any format.
+// unknownFiles returns the files of a result that are not definitions of any format.
 func unknownFiles(found *load.Result) []string {
 	var out []string
 	for _, d := range found.Definitions {
@@ -34,19 +43,19 @@ func unknownFiles(found *load.Result) []string {
 	return out
 }
 
-// Catalogs remembers the catalog of the last state of a repository. It is safe for
-// concurrent use; the zero value remembers nothing.
-type Catalogs struct {
+// catalogCache remembers the catalog of the last state of a repository. It is safe for
+// concurrent use. Its zero value is empty.
+type catalogCache struct {
 	mu    sync.Mutex       // held while definitions are loaded: the next one may need no loading
 	last  *catalog         // guarded by mu; nil at first
 	state *repositoryState // guarded by mu; that of last
 	parts *catalogParts    // guarded by mu; of last
 }
 
-// catalog loads the definitions of a repository, or returns what it had while no file of
-// the definition folders is changed. Where few files are changed, only these are loaded. m
+// load loads the definitions of a repository, or returns the last catalog if no file in
+// the definition folders has changed. If few files have changed, it loads only these. m
 // marks the files.
-func (c *Catalogs) Catalog(ctx context.Context, m *memory, fsys fs.FS, settings schema.Settings) (*catalog, error) {
+func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings schema.Settings) (*catalog, error) {
 	now := m.state(fsys, settings)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,4 +82,251 @@ func (c *Catalogs) Catalog(ctx context.Context, m *memory, fsys fs.FS, settings 
 		c.last, c.state, c.parts = nil, nil, nil // a file was changed while it was read
 	}
 	return out, nil
+}
+
+// mostReplaced bounds the changed files that are loaded without all others.
+const mostReplaced = 100
+
+// catalogParts has the definitions of a repository by file.
+type catalogParts struct {
+	files map[string]part
+	// owners maps each key and each id of a test to its file.
+	owners map[string]string
+	// isClear reports whether no key and no id is in two places.
+	isClear bool
+}
+
+// A part has the definitions of one file.
+type part struct {
+	format string
+	names  []string // all keys and ids
+}
+
+// newCatalogParts splits loaded definitions into parts, and returns their catalog.
+func newCatalogParts(found *load.Result) (*catalogParts, *catalog) {
+	p, out := &catalogParts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &catalog{Reader: testcase.NewReader(nil)}
+	for i := range found.Definitions {
+		d := &found.Definitions[i]
+		p.put(d)
+		out.Files = append(out.Files, formatFile{d.File, d.Dialect})
+		out.Cases = append(out.Cases, casesOf(d)...)
+	}
+	slices.SortFunc(out.Cases, byKey)
+	return p, out
+}
+
+func byKey(a, b *schema.CaseInfo) int { return cmp.Compare(a.Key, b.Key) }
+
+// casesOf returns the cases of the testcase format.
+func casesOf(d *load.Definition) []*schema.CaseInfo {
+	var out []*schema.CaseInfo
+	for _, c := range d.Cases {
+		if c.Dialect == schema.DialectTestcase {
+			info := c.CaseInfo
+			out = append(out, &info)
+		}
+	}
+	return out
+}
+
+// namesOf returns the keys and ids that no other file may have.
+func namesOf(d *load.Definition) []string {
+	var out []string
+	for _, c := range d.Cases {
+		out = append(out, "key "+c.ID())
+	}
+	for _, id := range d.IDs {
+		out = append(out, "id "+id.Name)
+	}
+	return out
+}
+
+func (p *catalogParts) put(d *load.Definition) {
+	made := part{format: d.Dialect, names: namesOf(d)}
+	for _, name := range made.names {
+		p.owners[name] = d.File
+	}
+	p.files[d.File] = made
+}
+
+func hasDuplicates(found *load.Result) bool {
+	return slices.ContainsFunc(found.Problems, func(p schema.Problem) bool { return p.Rule == "duplicate-id" || p.Rule == "duplicate-key" })
+}
+
+// isShared reports whether a file affects its neighbours.
+func isShared(file string) bool {
+	dir, base := path.Split(file)
+	return slices.Contains([]string{"domain", "level"}, strings.TrimSuffix(base, path.Ext(base))) ||
+		slices.Contains([]string{"evaluators", "tools"}, path.Base(dir))
+}
+
+// isKept reports whether files of a format affect no case of another file.
+func isKept(format string) bool {
+	return format == schema.DialectTestcase || format == schema.DialectDomain
+}
+
+// replaceable reports whether the changed files are few and affect no case of another
+// file.
+func (p *catalogParts) replaceable(changed []string) bool {
+	if p == nil || !p.isClear || len(changed) > mostReplaced {
+		return false
+	}
+	for _, file := range changed {
+		_, hasLines := p.files[strings.TrimSuffix(file, path.Ext(file))+".jsonl"]
+		old, isKnown := p.files[file]
+		switch {
+		case !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(file)), !strings.Contains(file, "/"), hasLines,
+			isKnown && !isKept(old.format), isShared(file) && !isKnown:
+			return false
+		}
+	}
+	return true
+}
+
+// replace replaces the parts of the changed files and returns the new catalog. It returns
+// nil and changes nothing if all files have to be loaded.
+func (p *catalogParts) replace(last *catalog, changed []string, found *load.Result) *catalog {
+	var defs []*load.Definition
+	isThere := map[string]bool{}
+	for i := range found.Definitions {
+		if d := &found.Definitions[i]; slices.Contains(changed, d.File) {
+			isOther := func(name string) bool {
+				owner, taken := p.owners[name]
+				return taken && !slices.Contains(changed, owner)
+			}
+			if !isKept(d.Dialect) || slices.ContainsFunc(namesOf(d), isOther) {
+				return nil
+			}
+			defs, isThere[d.File] = append(defs, d), true
+		}
+	}
+	if hasDuplicates(found) || slices.ContainsFunc(changed, func(file string) bool { return isShared(file) && !isThere[file] }) {
+		return nil
+	}
+	for _, file := range changed {
+		for _, name := range p.files[file].names {
+			delete(p.owners, name)
+		}
+		delete(p.files, file)
+	}
+	out := &catalog{Reader: testcase.NewReader(nil), Files: make([]formatFile, 0, len(last.Files)+len(defs)), Cases: make([]*schema.CaseInfo, 0, len(last.Cases)+len(defs))}
+	for _, f := range last.Files {
+		if !slices.Contains(changed, f.File) {
+			out.Files = append(out.Files, f)
+		}
+	}
+	for _, c := range last.Cases {
+		if !slices.Contains(changed, c.Origin.File) {
+			out.Cases = append(out.Cases, c)
+		}
+	}
+	for _, d := range defs {
+		p.put(d)
+		at, _ := slices.BinarySearchFunc(out.Files, d.File, func(f formatFile, file string) int { return cmp.Compare(f.File, file) })
+		out.Files = slices.Insert(out.Files, at, formatFile{d.File, d.Dialect})
+		out.Cases = append(out.Cases, casesOf(d)...)
+	}
+	slices.SortFunc(out.Cases, byKey) // nearly in order
+	return out
+}
+
+// A repositoryState has the settings and files that a catalog was made from.
+type repositoryState struct {
+	settings string
+	files    []markedFile // in the order in which they were found
+}
+
+// A markedFile is a file with its mark. It is settled if every later change has another
+// mark.
+type markedFile struct {
+	name string
+	fileMark
+	isSettled bool
+}
+
+// state returns the settings and the files with definitions, without missing and
+// unreadable files.
+func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
+	out := &repositoryState{settings: fmt.Sprintf("%+v", settings)}
+	var folders []string
+	for _, root := range slices.Concat(settings.RootFiles, []string{ignore.File}, settings.Definitions) {
+		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+			case !e.IsDir():
+				out.files = append(out.files, m.note(fsys, name, e))
+			case name != path.Clean(root):
+				folders = append(folders, name)
+				return fs.SkipDir
+			}
+			return nil
+		})
+	}
+	found := make([][]markedFile, len(folders))
+	var walking errgroup.Group
+	walking.SetLimit(runtime.GOMAXPROCS(0))
+	for i, folder := range folders {
+		walking.Go(func() error {
+			return fs.WalkDir(fsys, folder, func(name string, e fs.DirEntry, err error) error {
+				if err == nil && !e.IsDir() {
+					found[i] = append(found[i], m.note(fsys, name, e))
+				}
+				return nil
+			})
+		})
+	}
+	_ = walking.Wait() // no walk returns an error
+	out.files = append(out.files, slices.Concat(found...)...)
+	return out
+}
+
+func (m *memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {
+	now, isSettled := m.markOf(fsys, name, e)
+	return markedFile{name, now, isSettled}
+}
+
+// isSame reports whether two files have the same name and mark.
+func (n markedFile) isSame(other markedFile) bool {
+	return n.name == other.name && n.equal(other.fileMark)
+}
+
+// changedSince returns the files that are gone or may have changed since an earlier state.
+// ok is false if the states cannot be compared.
+func (s *repositoryState) changedSince(old *repositoryState) (changed []string, ok bool) {
+	if old == nil || old.settings != s.settings {
+		return nil, false
+	}
+	was := old.files
+	if !slices.EqualFunc(s.files, was, func(a, b markedFile) bool { return a.name == b.name }) {
+		was = old.arranged(s, &changed)
+	}
+	for i, now := range s.files {
+		if !now.isSettled || !was[i].isSettled || !now.isSame(was[i]) {
+			changed = append(changed, now.name)
+		}
+	}
+	return changed, true
+}
+
+// arranged returns the files of a state in the order of another state, with an empty one
+// for each missing file. It adds files that the other state lacks to gone.
+func (s *repositoryState) arranged(as *repositoryState, gone *[]string) []markedFile {
+	at := make(map[string]int, len(as.files))
+	for i, f := range as.files {
+		at[f.name] = i
+	}
+	out := make([]markedFile, len(as.files))
+	for _, f := range s.files {
+		if i, there := at[f.name]; there {
+			out[i] = f
+		} else {
+			*gone = append(*gone, f.name)
+		}
+	}
+	return out
+}
+
+// isEqual reports whether two states have the same marks.
+func (s *repositoryState) isEqual(other *repositoryState) bool {
+	return s.settings == other.settings && slices.EqualFunc(s.files, other.files, markedFile.isSame)
 }

@@ -1,26 +1,30 @@
 package editor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// A Set is what is written, by file: nil removes a file.
+// A Change maps files to their new content; nil removes a file.
 type Change map[string][]byte
 
-// WriteChange writes a change to the files of a folder: all of it or nothing. Where a file
-// cannot be written those before it are put back. No link leads it anywhere, and files
-// are removed last, so that no moment has fewer definitions. record is a file that has
-// the change until it is done, for [finishChange]; empty for none.
-func WriteChange(dir, record string, c Change) error { return writeChange(dir, record, c, func() {}) }
+// commitChange writes a change to the files of a folder: all of it or nothing. If a file
+// cannot be written, the files before it are restored. It follows no link, and removes
+// files last, so that definitions are never missing. record is the file that notes the
+// change until it is done, for [finishChange]; empty for none.
+func commitChange(dir, record string, c Change) error { return writeChange(dir, record, c, func() {}) }
 
-// write is WriteChange. after is called after each step: a test ends the process there.
+// writeChange is [commitChange] with a call of after in each step, where tests end the
+// process.
 func writeChange(dir, record string, c Change, after func()) error {
 	to, err := safefile.Open(dir)
 	if err != nil {
@@ -35,7 +39,7 @@ func writeChange(dir, record string, c Change, after func()) error {
 	return err
 }
 
-// noting stages and places the files. A note has the change meanwhile.
+// noting stages and places the files. A note of the change exists meanwhile.
 func (w *changeWriter) noting(record string, note unfinished) error {
 	if err := note.save(record); err != nil {
 		return fmt.Errorf("note the change: %w", err)
@@ -63,15 +67,15 @@ func (w *changeWriter) noting(record string, note unfinished) error {
 	return forget(record)
 }
 
-// inOrder names the files: those that are written, and then those that are removed, so
-// that a process that is ended between two of them leaves every definition.
+// inOrder returns the written files and then the removed ones, so that a process that
+// ends between two of them leaves every definition.
 func (c Change) inOrder() []string {
 	names := slices.Sorted(maps.Keys(c))
 	slices.SortStableFunc(names, func(a, b string) int { return removedRank(c[a]) - removedRank(c[b]) })
 	return names
 }
 
-// removed is 1 for what removes a file.
+// removedRank sorts removed files last.
 func removedRank(data []byte) int {
 	if data == nil {
 		return 1
@@ -79,13 +83,13 @@ func removedRank(data []byte) int {
 	return 0
 }
 
-// A writing is a change that is being written.
+// A changeWriter writes one change.
 type changeWriter struct {
 	to    *safefile.Folder
 	files Change
-	// drafts are the names of files that have not taken their places, by file.
+	// drafts maps files to the drafts that are not in place yet.
 	drafts map[string]string
-	// was is what was there of the files that are written; nil for nothing.
+	// was has the former content of the written files; nil for a new file.
 	was Change
 	// after is called after each step.
 	after func()
@@ -101,7 +105,7 @@ func (w *changeWriter) stage(file string) error {
 	return w.to.Draft(file, w.drafts[file], 0o644, writeText(data))
 }
 
-// text writes a text.
+// writeText returns a function that writes a text to a file.
 func writeText(data []byte) func(*os.File) error {
 	return func(to *os.File) error {
 		_, err := to.Write(data)
@@ -109,7 +113,7 @@ func writeText(data []byte) func(*os.File) error {
 	}
 }
 
-// put gives a staged file its place, or removes one.
+// put moves a staged file into place, or removes a file.
 func (w *changeWriter) put(file string) error {
 	before, err := w.to.ReadFile(file)
 	switch {
@@ -138,7 +142,7 @@ func (w *changeWriter) discard() {
 	}
 }
 
-// restore puts files back as they were, and removes what is staged of the others.
+// restore restores the former files, and removes the drafts of the others.
 func (w *changeWriter) restore() error {
 	w.discard()
 	var errs []error
@@ -150,4 +154,54 @@ func (w *changeWriter) restore() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// contentVersion returns a short hash of the content of a file.
+func contentVersion(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// A saveMode says whether a change is saved, checked or forecast.
+type saveMode int
+
+// The modes. Saving is the default.
+const (
+	modeSave saveMode = iota
+	modeCheck
+	modeForecast
+)
+
+// parseMode returns the mode for the action of a form.
+func parseMode(action string) saveMode {
+	switch action {
+	case "save":
+		return modeSave
+	case "preview":
+		return modeForecast
+	default:
+		return modeCheck
+	}
+}
+
+// A diffLine is one line of a diff. Its kind is come, gone, same, or file for a file name.
+type diffLine struct{ Kind, Text string }
+
+// diffLines splits a diff into its lines.
+func diffLines(diff string) []diffLine {
+	var out []diffLine
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		kind := "same"
+		switch {
+		case strings.HasPrefix(line, "+"):
+			kind = "come"
+		case strings.HasPrefix(line, "-"):
+			kind = "gone"
+		case !strings.HasPrefix(line, " "):
+			kind = "file"
+		}
+		out = append(out, diffLine{kind, line})
+	}
+	return out
 }

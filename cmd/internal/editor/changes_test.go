@@ -12,7 +12,7 @@ import (
 
 func TestOverlay(t *testing.T) {
 	below := fstest.MapFS{"a/x.json": {Data: []byte("old")}, "a/y.json": {Data: []byte("stays")}, "b/z.json": {Data: []byte("goes")}}
-	o := Overlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
+	o := newOverlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made"), "b/z.json": nil})
 	want := map[string]string{"a/x.json": "new", "a/y.json": "stays", "c/d/e.json": "made"}
 	got := map[string]string{}
 	err := fs.WalkDir(o, ".", func(name string, e fs.DirEntry, err error) error {
@@ -29,14 +29,14 @@ func TestOverlay(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the files (-want +got):\n%s", diff)
 	}
-	if err := fstest.TestFS(Overlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
+	if err := fstest.TestFS(newOverlay(below, Change{"a/x.json": []byte("new"), "c/d/e.json": []byte("made")}), "a/x.json", "a/y.json", "c/d/e.json"); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestOverlayOfARemovedFile: it is not there, in whatever way it is looked for.
 func TestOverlayOfARemovedFile(t *testing.T) {
-	o := Overlay(fstest.MapFS{"b/z.json": {Data: []byte("goes")}, "b/y.json": {Data: []byte("stays")}}, Change{"b/z.json": nil})
+	o := newOverlay(fstest.MapFS{"b/z.json": {Data: []byte("goes")}, "b/y.json": {Data: []byte("stays")}}, Change{"b/z.json": nil})
 	file, opened := o.Open("b/z.json")
 	_, described := fs.Stat(o, "b/z.json")
 	_, read := fs.ReadFile(o, "b/z.json")

@@ -99,7 +99,7 @@ func (t *tree) level(domain string, number int) (Entry, error) {
 	}
 	return Entry{
 		Kind: kindLevel, ID: levelID(domain, number), Domain: domain, Level: number, File: folder + "/level.json", Fields: Fields{},
-		Version: Version(nil), // two who both write the first settings conflict
+		Version: contentVersion(nil), // two who both write the first settings conflict
 	}, nil
 }
 
@@ -150,7 +150,7 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 		change[old.File], versions = nil, map[string]string{old.File: version}
 	}
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
-	entry.Version = Version(data)
+	entry.Version = contentVersion(data)
 	return entry, out, err
 }
 
@@ -332,7 +332,7 @@ func (t *tree) free(file string) (string, error) {
 
 // remove removes a definition; a domain has to be empty.
 func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return Written{}, err
 	}

@@ -55,7 +55,7 @@ type importMode struct {
 // importing writes the definitions of a document. An imported definition replaces
 // the one with its id.
 func (s *Store) importing(ctx context.Context, data []byte, as importMode) (ImportResult, error) {
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return ImportResult{}, err
 	}

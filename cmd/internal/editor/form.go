@@ -23,7 +23,7 @@ const (
 	pickWidget = "pick"
 )
 
-// A formField is one of a form.
+// A formField is one field of a form.
 type formField struct {
 	Name, Label, Help string
 	Widget            string
@@ -31,22 +31,23 @@ type formField struct {
 	Choices           []string
 	Rows              int
 	Required          bool
-	// Texts says that a field of JSON takes a text, too, which needs no quotes.
+	// Texts reports whether a field of JSON also takes a text without quotes.
 	Texts bool
-	// Problem says what is wrong with the value.
+	// Problem describes an error in the value.
 	Problem string
 }
 
-// Input is the name that a form sends it under.
+// Input returns the name of the field in a sent form.
 func (f *formField) Input() string { return "f." + f.Name }
 
-// unformed are fields that no form has: exports write them, and the place says them.
+// hiddenFields are left out of forms: exports write them, and the place of the file
+// determines them.
 var hiddenFields = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
 
-// long are texts of several lines.
+// longTexts are fields with texts of several lines.
 var longTexts = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
 
-// formFields are the fields of a definition of the schema, such as #Test, with values.
+// formFields returns the fields of a schema definition, such as #Test, with values.
 func formFields(name string, values definition.Fields) []*formField {
 	def := document.Shapes()[name]
 	left := aliasedFields(def, values)
@@ -64,11 +65,11 @@ func formFields(name string, values definition.Fields) []*formField {
 	return out
 }
 
-// alias is what the schema says of a field that is another name for one.
+// aliasComment matches the schema's comment on a field that is another name for a field.
 var aliasComment = lazyregexp.New(`^Another name for ([a-z_]+)`)
 
-// aliases are the fields that a form leaves out, since of a field and its other names
-// one is written: the one that has a value, or the first of them.
+// aliasedFields returns the fields that a form leaves out. It keeps one of a field and its
+// other names: the one with a value, or the first.
 func aliasedFields(def *shape.Shape, values definition.Fields) []string {
 	var out []string
 	for _, name := range def.Names {
@@ -84,7 +85,7 @@ func aliasedFields(def *shape.Shape, values definition.Fields) []string {
 	return out
 }
 
-// widget chooses the way from what the schema says.
+// widget chooses the widget from the shape in the schema.
 func (f *formField) widget(s *shape.Shape) {
 	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
 	switch {
@@ -103,7 +104,7 @@ func (f *formField) widget(s *shape.Shape) {
 	}
 }
 
-// isText reports whether what was typed is a text in a field that takes JSON, too.
+// isText reports whether the typed value is a text in a field that also takes JSON.
 func (f *formField) isText(typed string) bool {
 	typed = strings.TrimSpace(typed)
 	return f.Texts && typed != "" && !strings.ContainsAny(typed[:1], "{[\"") && !json.Valid([]byte(typed))
@@ -134,11 +135,11 @@ func (f *formField) fill(value json.RawMessage) {
 	f.Rows = min(max(f.Rows, strings.Count(f.Value, "\n")+2), 30)
 }
 
-// numeric is a number as JSON writes it.
+// jsonNumber matches a number of JSON.
 var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// read is the value that was typed; empty for one that is not there. A text that is
-// not what the field takes is kept as a text, so that the schema says what is wrong.
+// read returns the typed value, or nil if the field is empty. A text that the field does
+// not take stays a text, so that the schema reports the error.
 func (f *formField) read(s *shape.Shape) json.RawMessage {
 	typed := f.Value
 	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
@@ -165,8 +166,8 @@ func (f *formField) read(s *shape.Shape) json.RawMessage {
 	return definition.QuoteText(typed)
 }
 
-// readForm reads what a form sends into the fields, and returns what changes of a
-// definition. A field that was emptied is there without a value.
+// readForm reads a sent form into the fields, and returns the changed fields of a
+// definition. An emptied field is among them without a value.
 func readForm(name string, old definition.Fields, sent url.Values) ([]*formField, definition.Fields) {
 	def := document.Shapes()[name]
 	form, out := formFields(name, old), definition.Fields{}
@@ -194,12 +195,12 @@ func hasFieldProblem(fields []*formField) bool {
 	return slices.ContainsFunc(fields, func(f *formField) bool { return f.Problem != "" })
 }
 
-// quotedFieldName is a name of a field in a message.
+// quotedFieldName matches the name of a field in a message.
 var quotedFieldName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
 
-// attachProblems adds each problem to the field that it is about, and returns those that are
-// about none. fieldAt is the field at a place, and whether the definition begins there:
-// what is missing is reported at that place.
+// attachProblems adds each problem to its field, and returns the problems without one.
+// fieldAt returns the field at a place, and whether the definition begins there, where
+// missing fields are reported.
 func attachProblems(form []*formField, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
 	var rest []string
 	for _, p := range problems {
@@ -221,8 +222,8 @@ func attachProblems(form []*formField, problems []schema.Problem, fieldAt func(s
 	return rest
 }
 
-// formMessages are the problems of the fields by their names, and the errors that are about
-// no field, as a script reads them.
+// formMessages returns the problems by field and the errors without a field, for the
+// script of the page.
 func formMessages(fields []*formField, errors []string) any {
 	out := struct {
 		Fields map[string]string `json:"fields"`
@@ -236,7 +237,7 @@ func formMessages(fields []*formField, errors []string) any {
 	return out
 }
 
-// problemText has the problems in one text.
+// problemText joins the problems into one text.
 func problemText(problems ...schema.Problem) string {
 	var said []string
 	for _, p := range problems {

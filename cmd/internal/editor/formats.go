@@ -51,7 +51,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 	}
 	v.rows(doc, q.Get("page"), s)
 	if v.Version == "" && r.Method == http.MethodGet {
-		v.Version = Version(data)
+		v.Version = contentVersion(data)
 	}
 	if _, has := doc.Fields(v.Item); !has && (v.Item != "" || len(v.Rows) == 0) {
 		return nil, nil, false, missing(v.Path + " does not have this definition any more; load the file again")
@@ -125,7 +125,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
 	if v.New { // nobody else reports a file that is not a definition
-		if checked, err := s.saveText(r.Context(), v, Check); err == nil && slices.Contains(checked.unknown, v.Path) {
+		if checked, err := s.saveText(r.Context(), v, modeCheck); err == nil && slices.Contains(checked.unknown, v.Path) {
 			v.Errors = append(v.Errors, doc.Needs())
 			return nil
 		}
@@ -136,7 +136,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	}
 	v.Errors = append(v.Errors, attachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
-		v.Version, v.New, v.Item = Version(data), false, doc.Number(v.Item)
+		v.Version, v.New, v.Item = contentVersion(data), false, doc.Number(v.Item)
 	}
 	return nil
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// A definitionFile is what a file of definitions has.
+// A definitionFile has the content of a file of definitions.
 type definitionFile struct {
 	// List has the fields of each definition.
 	List []definition.Fields
-	// IDs are the texts of their fields id, empty where there is none.
+	// IDs are their ids; empty for a definition without one.
 	IDs []string
-	// Several says that the file is a list.
+	// Several reports whether the file is a list.
 	Several bool
 	// Version changes with the file.
 	Version string
-	// Problem says why the file cannot be read. List has one definition without fields then.
+	// Problem says why the file is unreadable. List then has one definition without fields.
 	Problem string
 }
 
-// read reads a file.
+// readDefinitionFile reads a file.
 func readDefinitionFile(fsys fs.FS, file string) definitionFile {
 	out := readFields(fsys, file)
 	for _, fields := range out.List {
@@ -35,7 +35,7 @@ func readDefinitionFile(fsys fs.FS, file string) definitionFile {
 	return out
 }
 
-// readFields is what read returns without the ids.
+// readFields is [readDefinitionFile] without the ids.
 func readFields(fsys fs.FS, file string) definitionFile {
 	out := definitionFile{List: []definition.Fields{nil}}
 	data, err := schema.ReadFile(fsys, file, 0)
@@ -43,7 +43,7 @@ func readFields(fsys fs.FS, file string) definitionFile {
 		out.Problem = err.Error()
 		return out
 	}
-	out.Version = Version(data)
+	out.Version = contentVersion(data)
 	doc, problems := document.Parse(file, data)
 	switch {
 	case doc == nil || schema.HasErrors(problems):
@@ -60,18 +60,19 @@ func readFields(fsys fs.FS, file string) definitionFile {
 	return out
 }
 
-// A mark is what tells states of a file apart: the hash that git has, or what the file
-// system says.
+// A fileMark tells states of a file apart by the hash in git or by the file system's
+// metadata.
 type fileMark struct {
 	hash string
 	info fs.FileInfo
 }
 
-// settled is for how long a file has to be unchanged before it is remembered: two changes
-// within one tick of a file system's clock look like one.
+// settledAfter is how long a file has to be unchanged before it is remembered, since two
+// changes within one tick of a file system's clock look like one.
 const settledAfter = 2 * time.Second
 
-// markOf is the mark of a file now. ok is false where another change might not be seen.
+// markOf returns the current mark of a file. ok is false if the mark might miss another
+// change.
 func (m *memory) markOf(fsys fs.FS, file string, entry fs.DirEntry) (now fileMark, ok bool) {
 	info, err := entry.Info()
 	if err != nil {
@@ -88,7 +89,7 @@ func (m *memory) markOf(fsys fs.FS, file string, entry fs.DirEntry) (now fileMar
 	return fileMark{hash: hash}, err == nil && hash != ""
 }
 
-// equal reports whether two marks are of the same state.
+// equal reports whether two marks belong to the same state.
 func (a fileMark) equal(b fileMark) bool {
 	if a.info == nil || b.info == nil {
 		return a.info == nil && b.info == nil && a.hash == b.hash
@@ -96,10 +97,10 @@ func (a fileMark) equal(b fileMark) bool {
 	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime())
 }
 
-// most is how many files a memory has.
+// mostRemembered bounds the files of a memory.
 const mostRemembered = 200_000
 
-// A memory remembers files. It is safe for concurrent use.
+// A memory remembers the content of files. It is safe for concurrent use.
 type memory struct {
 	now func() time.Time
 
@@ -112,14 +113,14 @@ type cachedFile struct {
 	file definitionFile
 }
 
-// New is an empty memory; now is the clock.
+// newMemory returns an empty memory; now is the clock.
 func newMemory(now func() time.Time) *memory {
 	return &memory{now: now, files: map[string]cachedFile{}}
 }
 
-// definitionFile reads a file of a folder's list, or returns what it was while it is unchanged. The
-// caller does not change the fields.
-func (m *memory) File(fsys fs.FS, file string, entry fs.DirEntry) definitionFile {
+// read reads a file of a folder's list, or returns the remembered content if the file is
+// unchanged. The caller does not change the fields.
+func (m *memory) read(fsys fs.FS, file string, entry fs.DirEntry) definitionFile {
 	now, ok := m.markOf(fsys, file, entry)
 	m.mu.Lock()
 	old, known := m.files[file]

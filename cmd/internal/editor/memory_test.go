@@ -69,7 +69,7 @@ func TestMemoryOfAFolder(t *testing.T) {
 		t.Helper()
 		e := entryOf(t, os.DirFS(dir))
 		files.opened = 0
-		got := m.File(files, "a.json", e)
+		got := m.read(files, "a.json", e)
 		if string(got.List[0]["name"]) != name || (files.opened > 0) != read {
 			t.Errorf("the file has %s and was opened %d times, want %s and read %v", got.List[0]["name"], files.opened, name, read)
 		}
@@ -94,7 +94,7 @@ func TestMemoryOfACommit(t *testing.T) {
 	want := func(fsys fs.FS, read bool) {
 		t.Helper()
 		files.opened = 0
-		if got := m.File(fsys, "a.json", entryOf(t, text)); !got.Several || len(got.List) != 2 || (files.opened > 0) != read {
+		if got := m.read(fsys, "a.json", entryOf(t, text)); !got.Several || len(got.List) != 2 || (files.opened > 0) != read {
 			t.Errorf("%+v was opened %d times, want 2 definitions and read %v", got, files.opened, read)
 		}
 	}
@@ -121,11 +121,11 @@ func TestCatalog(t *testing.T) {
 	}
 	put("a.json", `{"name": "A", "initial_message": "Hi"}`)
 	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}}
-	m, catalogs := newMemory(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
+	m, catalogs := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
 	var last *catalog
 	want := func(again bool, names ...string) {
 		t.Helper()
-		got, err := catalogs.Catalog(t.Context(), m, files, settings)
+		got, err := catalogs.load(t.Context(), m, files, settings)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +177,8 @@ func TestCatalogOfFewChanges(t *testing.T) {
 		change(file.name, file.text)
 	}
 	settings := schema.Settings{Definitions: []string{"defs"}}
-	m, kept := newMemory(func() time.Time { return at.Add(time.Minute) }), new(Catalogs)
-	if _, err := kept.Catalog(t.Context(), m, os.DirFS(dir), settings); err != nil {
+	m, kept := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
+	if _, err := kept.load(t.Context(), m, os.DirFS(dir), settings); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -203,11 +203,11 @@ func TestCatalogOfFewChanges(t *testing.T) {
 	} {
 		change(tt.file, tt.text)
 		files := &listening{FS: os.DirFS(dir)}
-		got, err := kept.Catalog(t.Context(), m, files, settings)
+		got, err := kept.load(t.Context(), m, files, settings)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := new(Catalogs).Catalog(t.Context(), m, os.DirFS(dir), settings)
+		want, err := new(catalogCache).load(t.Context(), m, os.DirFS(dir), settings)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (an
 	if err != nil {
 		return nil, err
 	}
-	moved := map[string]any{"id": to.ID, "path": file, "version": Version(change[file])}
+	moved := map[string]any{"id": to.ID, "path": file, "version": contentVersion(change[file])}
 	written, err := s.apply(ctx, settings, change, map[string]string{old.File: to.Version})
 	return written.answer(map[string]any{kind: moved}), err
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Overlay returns a tree of files with a change. The files of below are not written.
-func Overlay(below fs.FS, c Change) fs.FS { return overlay{below, c} }
+// newOverlay returns a tree of files with a change on top. It writes no file.
+func newOverlay(below fs.FS, c Change) fs.FS { return overlay{below, c} }
 
-// An overlay is a tree of files with some that are changed.
+// An overlay is a tree of files with a change on top.
 type overlay struct {
 	fs.FS
 	files Change
@@ -103,7 +103,7 @@ func (o overlay) isFolder(name string) bool {
 	return false
 }
 
-// cutFolder is the path of a file below a folder.
+// cutFolder returns the path of a file below a folder.
 func cutFolder(file, folder string) (rest string, within bool) {
 	if folder == "." {
 		return file, true
@@ -111,7 +111,7 @@ func cutFolder(file, folder string) (rest string, within bool) {
 	return strings.CutPrefix(file, folder+"/")
 }
 
-// An info describes a file or a folder of an overlay.
+// A fileInfo describes a file or a folder of an overlay.
 type fileInfo struct {
 	name string
 	size int64
@@ -125,7 +125,7 @@ func (fileInfo) ModTime() time.Time  { return time.Time{} }
 func (i fileInfo) IsDir() bool       { return i.mode.IsDir() }
 func (fileInfo) Sys() any            { return nil }
 
-// An openFile is a changed file that is read.
+// An openFile is an open changed file.
 type openFile struct {
 	*bytes.Reader
 	info fs.FileInfo
@@ -134,7 +134,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (*openFile) Close() error                 { return nil }
 
-// An openFolder is a folder that has a changed file.
+// An openFolder is an open folder with a changed file.
 type openFolder struct {
 	openFile
 	left []fs.DirEntry

@@ -413,7 +413,7 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case len(data) > maxText:
 		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
-		v.Text, v.Version, v.New = string(data), Version(data), false
+		v.Text, v.Version, v.New = string(data), contentVersion(data), false
 	}
 	return v.textPage(), nil
 }
@@ -458,7 +458,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
 	}
 	if v.Saved != nil {
-		v.Version = Version([]byte(v.Text))
+		v.Version = contentVersion([]byte(v.Text))
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		writeAnswer(w, http.StatusOK, v.messages())
@@ -483,7 +483,7 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, e
 	}
 	version := v.Version
 	if version == "" {
-		version = Version(nil) // it must be a new file
+		version = contentVersion(nil) // it must be a new file
 	}
 	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
 	return s.carry(ctx, as, settings, change, versions)
@@ -500,7 +500,7 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	found, err := s.catalogs.Catalog(ctx, s.known, s.files, settings)
+	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
 	if err != nil {
 		return page{}, err
 	}

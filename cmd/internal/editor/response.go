@@ -10,26 +10,26 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A refusal is why a request is not done, with its status.
+// A refusal is the error of a refused request, with its status.
 type refusal struct {
 	Status int
 	Text   string
-	// Problems are what is wrong with a definition.
+	// Problems are the errors in a definition.
 	Problems []schema.Problem
 }
 
-// Error is the text.
+// Error returns the text.
 func (r *refusal) Error() string { return r.Text }
 
-// refuse refuses what was sent, with the status 400.
+// refuse refuses a request with the status 400.
 func refuse(format string, args ...any) error {
 	return &refusal{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
 }
 
-// missing refuses a request for what does not exist.
+// missing refuses a request with the status 404.
 func missing(text string) error { return &refusal{Status: http.StatusNotFound, Text: text} }
 
-// readBody is the body of a request. The error is a [Refusal].
+// readBody reads the body of a request. The error is a *refusal.
 func readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
@@ -42,7 +42,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// writeAnswer writes an answer.
+// writeAnswer answers with JSON.
 func writeAnswer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -52,7 +52,7 @@ func writeAnswer(w http.ResponseWriter, status int, body any) {
 	_ = enc.Encode(body) // nobody is left to be told
 }
 
-// writeError answers with why a request is not done.
+// writeError answers with the reason of a refusal or an error.
 func writeError(w http.ResponseWriter, err error) {
 	var why *refusal
 	if !errors.As(err, &why) {

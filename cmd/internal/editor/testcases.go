@@ -75,7 +75,7 @@ func (s *Store) cases(ctx context.Context) (schema.Settings, *catalog, error) {
 	if err != nil {
 		return settings, nil, err
 	}
-	found, err := s.catalogs.Catalog(ctx, s.known, s.files, settings)
+	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
 	return settings, found, err
 }
 
@@ -97,7 +97,7 @@ func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema
 	if err != nil {
 		return nil, err
 	}
-	if out["version"], err = json.Marshal(Version(text)); err != nil {
+	if out["version"], err = json.Marshal(contentVersion(text)); err != nil {
 		return nil, err
 	}
 	id, err := s.identity(ctx, c)

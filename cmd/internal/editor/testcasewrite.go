@@ -28,7 +28,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 
 // deleteTestCase removes the file of a case.
 func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error) {
-	s, end, err := s.beginChange(ctx, Save)
+	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 		return nil, err
 	}
 	after := *s
-	after.files, after.cfg.Identity = Overlay(s.files, Change{file: data}), nil
+	after.files, after.cfg.Identity = newOverlay(s.files, Change{file: data}), nil
 	found, err := load.Load(ctx, after.files, load.Options{Settings: settings, Files: []string{file}})
 	if err != nil {
 		return nil, err

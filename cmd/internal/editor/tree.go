@@ -1,9 +1,10 @@
-// Package settings reads and writes the definitions of the domain format for people
-// who would rather use a form or a request than an editor: domains, tests, evaluators
-// and tools, as files of the working tree.
+// Package editor lets people change definitions by forms and by requests of an API. It
+// has forms for the formats domain, testcase, promptval and evalcase, and an editor of
+// text for all others.
 //
-// Most callers want [New]. Nothing is stored besides the files: what is written is
-// checked as gavel validate does it, and refused where it has errors.
+// Most callers want [New]. The files of the repository are the only store. A change is
+// checked like gavel validate checks it, refused if it has errors, and written as a
+// whole or not at all, even if the process is killed.
 package editor
 
 import (
@@ -168,7 +169,7 @@ func (t *tree) file(fsys fs.FS, dir string, e fs.DirEntry, as Entry) {
 	case kindLevel:
 		as.ID = levelID(as.Domain, as.Level)
 	}
-	found := t.files.File(fsys, as.File, e)
+	found := t.files.read(fsys, as.File, e)
 	as.Version, as.Several, as.Problem = found.Version, found.Several, found.Problem
 	for i, fields := range found.List {
 		one := as

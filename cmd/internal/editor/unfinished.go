@@ -14,15 +14,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// An unfinished change is what the next process has to know of a change whose process was
-// killed. A file has it until all files of the change have their places.
+// An unfinished change is noted in a file until all of its files are in place, so that
+// the next process can finish it.
 type unfinished struct {
-	// Ready says that each draft is written, so that the change can be finished.
+	// Ready reports whether every draft is written, so that the change can be finished.
 	Ready bool       `json:"ready"`
 	Files []fileStep `json:"files"`
 }
 
-// A step is one file of a change. Was and Now are versions; empty where there is no file.
+// A fileStep is one file of a change. Was and Now are versions; empty for no file.
 type fileStep struct {
 	File  string `json:"file"`
 	Draft string `json:"draft,omitempty"`
@@ -45,7 +45,7 @@ func (u unfinished) save(record string) error {
 	})
 }
 
-// forget removes the note of a change, and what is left of writing one.
+// forget removes the note of a change, and drafts of notes.
 func forget(record string) error {
 	if record == "" {
 		return nil
@@ -71,17 +71,17 @@ func forget(record string) error {
 	return nil
 }
 
-// A finishedChange says what became of a change whose process was killed.
+// A finishedChange is the outcome of a change whose process was killed.
 type finishedChange struct {
-	// Files is how many files the change has; 0 if no change was left.
+	// Files counts the files of the change; 0 if there was no change.
 	Files int
-	// Undone says that the change had not begun, and was removed.
+	// Undone reports whether the change was removed before it began.
 	Undone bool
-	// Kept are files that somebody changed meanwhile, and which were left as they are.
+	// Kept are files that somebody changed meanwhile, and that stay as they are.
 	Kept []string
 }
 
-// String is a sentence for people; empty if no change was left.
+// String describes the outcome in a sentence for people; empty if there was no change.
 func (f finishedChange) String() string {
 	var text string
 	switch {
@@ -105,9 +105,9 @@ func countFiles(n int) string {
 	return fmt.Sprintf("%d files", n)
 }
 
-// finishChange finishes the change of a folder that [WriteChange] was killed in, or undoes it where
-// no file was changed yet. The caller keeps others from writing. A file that has neither
-// its text of before nor that of after is somebody else's work and stays.
+// finishChange finishes a change of a folder whose process was killed, or undoes it if no
+// file was changed yet. The caller keeps others from writing. A file with neither the old
+// nor the new text is somebody else's work and stays.
 func finishChange(dir, record string) (out finishedChange, err error) {
 	u, err := readUnfinished(record)
 	if err != nil || u == nil {
@@ -137,7 +137,7 @@ func finishChange(dir, record string) (out finishedChange, err error) {
 	return out, forget(record)
 }
 
-// read reads the note of a change; nil for none.
+// readUnfinished reads the note of a change; nil for none.
 func readUnfinished(record string) (*unfinished, error) {
 	if _, err := os.Lstat(record); record == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -163,7 +163,7 @@ func readUnfinished(record string) (*unfinished, error) {
 	return &u, nil
 }
 
-// check refuses a draft that is not one of its file.
+// check refuses a draft that does not belong to its file.
 func (s fileStep) check() error {
 	if err := safefile.CheckName(s.File); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (s fileStep) check() error {
 	return nil
 }
 
-// inOrder are the files that are written, and then those that are removed.
+// inOrder returns the written files and then the removed ones.
 func (u *unfinished) inOrder() []fileStep {
 	out := slices.Clone(u.Files)
 	slices.SortStableFunc(out, func(a, b fileStep) int { return emptyRank(a.Now) - emptyRank(b.Now) })
@@ -188,7 +188,7 @@ func emptyRank(version string) int {
 	return 0
 }
 
-// finish gives one file of a change its place. It reports false for a file that somebody
+// finish puts one file of a change in place. It reports false for a file that somebody
 // changed meanwhile.
 func (s fileStep) finish(to *safefile.Folder) (done bool, err error) {
 	is, err := versionOf(to, s.File)
@@ -208,7 +208,7 @@ func (s fileStep) finish(to *safefile.Folder) (done bool, err error) {
 	return true, to.Place(s.Draft, s.File)
 }
 
-// versionOf is the version of a file; empty where there is none.
+// versionOf returns the version of a file; empty for no file.
 func versionOf(of *safefile.Folder, file string) (string, error) {
 	data, err := of.ReadFile(file)
 	var why *safefile.Refusal
@@ -220,10 +220,10 @@ func versionOf(of *safefile.Folder, file string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	return Version(data), nil
+	return contentVersion(data), nil
 }
 
-// unfinished is what is noted of a change before it begins.
+// unfinished returns the note of a change before it begins.
 func (w *changeWriter) unfinished() (unfinished, error) {
 	var out unfinished
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
@@ -233,7 +233,7 @@ func (w *changeWriter) unfinished() (unfinished, error) {
 		}
 		s := fileStep{File: file, Was: was}
 		if data := w.files[file]; data != nil {
-			s.Now, s.Draft = Version(data), safefile.DraftOf(file)
+			s.Now, s.Draft = contentVersion(data), safefile.DraftOf(file)
 			w.drafts[file] = s.Draft
 		}
 		out.Files = append(out.Files, s)

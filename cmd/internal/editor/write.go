@@ -68,7 +68,7 @@ type Store struct {
 	cfg       Config
 	templates *template.Template
 	known     *memory
-	catalogs  *Catalogs
+	catalogs  *catalogCache
 	saving    *sync.Mutex // held while files are checked and written
 	// files are those of the look at hand; nil in the store that callers have.
 	files fs.FS
@@ -79,7 +79,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg, templates: templates(cfg.Root), known: newMemory(cfg.Now), catalogs: new(Catalogs), saving: new(sync.Mutex)}
+	return &Store{cfg: cfg, templates: templates(cfg.Root), known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex)}
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.
@@ -96,7 +96,7 @@ func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) 
 // beginChange is begin for a change. Where it is saved nobody else writes until end, and
 // the files are as they are now.
 func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end func(), err error) {
-	if as != Save {
+	if as != modeSave {
 		return s.begin(ctx)
 	}
 	s.saving.Lock()
@@ -153,7 +153,7 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 		}
 		record = filepath.Join(own, recordName)
 	}
-	err := WriteChange(w.Dir, record, c)
+	err := commitChange(w.Dir, record, c)
 	var why *safefile.Refusal
 	if errors.As(err, &why) {
 		err = refuse("%v", why)
@@ -219,9 +219,9 @@ type Written struct {
 // carry does with a change what a mode says.
 func (s *Store) carry(ctx context.Context, as saveMode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	switch as {
-	case Check:
+	case modeCheck:
 		return s.check(ctx, settings, c, versions)
-	case foresee:
+	case modeForecast:
 		return s.foreseen(ctx, settings, c, versions)
 	default:
 		return s.apply(ctx, settings, c, versions)
@@ -262,7 +262,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, refuse("%s cannot be replaced: %v", file, err)
 		}
-		if want, asked := versions[file]; asked && want != "" && want != Version(was) {
+		if want, asked := versions[file]; asked && want != "" && want != contentVersion(was) {
 			return out, conflict(file)
 		}
 		if bytes.Equal(was, c[file]) && (err == nil) == (c[file] != nil) {
@@ -271,7 +271,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 		out.Files = append(out.Files, file)
 		if c[file] != nil {
-			out.Versions[file] = Version(c[file])
+			out.Versions[file] = contentVersion(c[file])
 		}
 		fmt.Fprintf(&diff, "%s\n", file)
 		for _, line := range reporters.DiffLines(string(was), string(c[file])) {
@@ -279,7 +279,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 		}
 	}
 	out.Diff = diff.String()
-	found, err := load.Load(ctx, Overlay(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
+	found, err := load.Load(ctx, newOverlay(s.files, c), load.Options{Settings: settings, Files: out.Files, Brief: true})
 	if err != nil {
 		return out, err
 	}
@@ -324,7 +324,7 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
 		return out, err
 	}
-	out.forecast, err = s.cfg.Forecast(ctx, s.files, Overlay(s.files, c))
+	out.forecast, err = s.cfg.Forecast(ctx, s.files, newOverlay(s.files, c))
 	return out, err
 }
 

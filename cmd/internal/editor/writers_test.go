@@ -174,7 +174,7 @@ func TestEveryAnswerHasAVersion(t *testing.T) {
 			t.Errorf("%s %s: the answer has no version: %v", tt.method, tt.path, answer)
 		}
 		for file, version := range answer["versions"].(map[string]any) {
-			if Version([]byte(d.file(file))) != version {
+			if contentVersion([]byte(d.file(file))) != version {
 				t.Errorf("%s %s: the version of %s is %v, and the file has another", tt.method, tt.path, file, version)
 			}
 		}
@@ -198,7 +198,7 @@ func TestImportHonoursVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sum, hard = "test_definitions/math/level_1/sum.json", "test_definitions/math/level_2/hard.json"
-	doc["versions"] = map[string]string{sum: Version([]byte(d.file(sum))), hard: Version([]byte(d.file(hard)))}
+	doc["versions"] = map[string]string{sum: contentVersion([]byte(d.file(sum))), hard: contentVersion([]byte(d.file(hard)))}
 	d.want(200, "PUT", "/api/settings/tests/math_sum", `{"prompt": "2 + 2?"}`)
 	before := filesOf(t, d.dir)
 	d.want(409, "POST", "/api/settings/import", string(mustJSON(t, doc)))
@@ -206,9 +206,9 @@ func TestImportHonoursVersions(t *testing.T) {
 	if diff := cmp.Diff(before, filesOf(t, d.dir)); diff != "" {
 		t.Errorf("an import that is refused wrote something (-want +got):\n%s", diff)
 	}
-	doc["versions"] = map[string]string{sum: Version([]byte(d.file(sum)))}
+	doc["versions"] = map[string]string{sum: contentVersion([]byte(d.file(sum)))}
 	answer := d.want(200, "POST", "/api/settings/import", string(mustJSON(t, doc)))
-	if versions, _ := answer["versions"].(map[string]any); versions[sum] != Version([]byte(d.file(sum))) {
+	if versions, _ := answer["versions"].(map[string]any); versions[sum] != contentVersion([]byte(d.file(sum))) {
 		t.Errorf("the versions are %v", answer["versions"])
 	}
 }

@@ -1,5 +1,5 @@
-// Package document changes fields of one definition in a JSON, JSONL or YAML file, and leaves
-// everything else of the file as it is written: other definitions, comments and order.
+// Package definition changes fields of one definition in a JSON, JSONL or YAML file and
+// keeps the rest of the text: other definitions, comments and order.
 //
 // Most callers want [Open] and [Document.Change].
 package definition
