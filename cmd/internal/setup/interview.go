@@ -200,7 +200,7 @@ func model(prefix, provider, name, key string) (Agent, error) {
 	return Agent{Provider: provider, Model: name, KeyEnv: cmp.Or(key, keys[provider], server.KeyEnv)}, nil
 }
 
-// judge returns the model that judges, if the format needs one and the agent is no model.
+// judge returns the model that judges, if the format needs one and the agent is not a model.
 func judge(ctx context.Context, flags Flags, a Answers, console *Console) (*Agent, error) {
 	needed := !a.Agent.IsModel() && a.Agent.Provider != config.Mock && (a.Format == schema.DialectTestcase || a.Format == schema.DialectPromptval)
 	var out Agent
