@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -43,7 +43,7 @@ var (
 // Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *document.Document) string {
 	switch {
-	case agentv5.Is(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
+	case evalcase.IsV5(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
 		return schema.DialectEvalcase
 	case hasFields(doc, "test_type", "testing_prompt"), hasFields(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval

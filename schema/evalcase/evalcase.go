@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -160,10 +159,10 @@ func (s *suite) takenOver(cases []aimed) int {
 // rewritten is a suite of AgentV 5 as one of AgentV 4, and every other document as it
 // is; nil where the suite has errors.
 func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.Document) {
-	if !agentv5.Is(doc) {
+	if !IsV5(doc) {
 		return nil, doc
 	}
-	out := agentv5.Rewrite(s.Source, doc)
+	out := rewriteV5(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
 	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = formV5, out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, document.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
@@ -66,7 +65,7 @@ func (s *suite) placesIn(doc *document.Document, list []any) []document.Place {
 // testsIn are the cases of a file that the suite names: a list of cases, a case a
 // line, or an object with `tests`.
 func (s *suite) testsIn(named document.Place) ([]document.Place, []schema.Problem) {
-	set, isSet := fragment.Expand(s.Source, named.At(), named.Text())
+	set, isSet := expandFragment(s.Source, named.At(), named.Text())
 	if !isSet {
 		return s.testsOf(named, named.Text())
 	}
@@ -109,7 +108,7 @@ func (s *suite) testsOf(named document.Place, file string) ([]document.Place, []
 	switch {
 	case doc.IsObject() && !doc.Has("tests"):
 		s.Budget.Spend(document.Tests, 1)
-		return []document.Place{fragment.Case(doc)}, append(found.Problems, problems...)
+		return []document.Place{fragmentCase(doc)}, append(found.Problems, problems...)
 	case doc.IsObject():
 		list = []any{"tests"}
 	}

@@ -28,7 +28,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
@@ -105,7 +104,7 @@ type Result struct {
 	Names map[domain.Name]string
 
 	direct    []schema.Problem // without those of files that are not definitions
-	fragments *fragment.Finder
+	fragments *evalcase.FragmentFinder
 }
 
 // Load reads the definition folders of a repository. It returns an error only
@@ -133,7 +132,7 @@ func load(ctx context.Context, fsys *guard, opts Options) (*Result, error) {
 // loadFolders loads one folder after the other.
 func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error) {
 	l := &loader{
-		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}, fragments: fragment.New(fsys)}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
+		fsys: fsys, opts: opts, out: Result{Names: map[domain.Name]string{}, fragments: evalcase.NewFragmentFinder(fsys)}, evaluations: cmp.Or(opts.evaluations, cuefile.NewBudget()),
 		functions: javascript.NewBudget(), prompts: document.NewPromptReader(fsys, opts.Settings),
 	}
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
@@ -352,7 +351,7 @@ func (l *loader) byContent(ctx context.Context, src document.Source, files []str
 }
 
 // compile loads one file that does not depend on others.
-func compile(src document.Source, file string, fragments *fragment.Finder) (Definition, []schema.Problem) {
+func compile(src document.Source, file string, fragments *evalcase.FragmentFinder) (Definition, []schema.Problem) {
 	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
 	doc, problems := src.Open(file)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/evalcase"
 )
 
 // isSuite reports whether AgentV looks for tests in a file of this name.
@@ -31,7 +31,7 @@ func (r *reader) suite(file string) {
 		return // what cannot be read is a problem of the definition
 	}
 	doc, _ := document.Parse(file, data)
-	if doc == nil || !agentv5.Is(doc) {
+	if doc == nil || !evalcase.IsV5(doc) {
 		return
 	}
 	if named, isFile := strings.CutPrefix(doc.Text("providers"), "file://"); isFile {

@@ -1,4 +1,4 @@
-package agentv5
+package evalcase
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 // A prompt is what a test is sent with.
-type prompt struct {
+type v5prompt struct {
 	// id is that of the file, or a hash of the text.
 	id   string
 	at   schema.Position
@@ -26,16 +26,16 @@ type prompt struct {
 }
 
 // readPrompts reads the prompts of the file. Without any, a test sends its input.
-func (r *rewriter) readPrompts() []prompt {
+func (r *v5rewriter) readPrompts() []v5prompt {
 	all := document.Place{Doc: r.doc, Path: []any{"prompts"}}
 	items := all.List()
 	switch {
 	case !all.Has():
-		return []prompt{{text: "{{ input }}", at: r.doc.At()}}
+		return []v5prompt{{text: "{{ input }}", at: r.doc.At()}}
 	case len(items) == 0 || isMessage(items[0]):
 		items = []document.Place{all} // one prompt, or one chat
 	}
-	var out []prompt
+	var out []v5prompt
 	r.Budget.Within(document.Prompts, len(items))
 	for _, p := range items {
 		out = append(out, r.prompt(p))
@@ -46,8 +46,8 @@ func (r *rewriter) readPrompts() []prompt {
 func isMessage(p document.Place) bool { return p.Has("role") && p.Has("content") }
 
 // prompt reads a text, the name of a file, a chat, or an object of one of them.
-func (r *rewriter) prompt(p document.Place) prompt {
-	out := prompt{at: p.At(), id: cmp.Or(p.Text("id"), p.Text("label")), text: p.Text()}
+func (r *v5rewriter) prompt(p document.Place) v5prompt {
+	out := v5prompt{at: p.At(), id: cmp.Or(p.Text("id"), p.Text("label")), text: p.Text()}
 	for _, key := range []string{"raw", "prompt", "file"} {
 		if s := p.Text(key); s != "" && out.text == "" {
 			if out.text = s; key == "file" && !strings.HasPrefix(s, "file://") {
@@ -98,7 +98,7 @@ var onlyInput = lazyregexp.New(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
 
 // input is what a test is sent: a text, or messages. need is what that needs and is not
 // read.
-func (r *rewriter) input(p prompt, of row) (input document.Piece, need string) {
+func (r *v5rewriter) input(p v5prompt, of v5row) (input document.Piece, need string) {
 	if p.need != "" {
 		return input, p.need
 	}

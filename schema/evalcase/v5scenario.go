@@ -1,4 +1,4 @@
-package agentv5
+package evalcase
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,7 @@ import (
 
 // scenarios are the tests of scenarios, each with what each setting of its scenario
 // says. A setting without tests is a test itself.
-func (r *rewriter) scenarios() []document.Place {
+func (r *v5rewriter) scenarios() []document.Place {
 	var out []document.Place
 	for i, p := range (document.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
 		r.Budget.At("scenarios", i)
@@ -27,7 +27,7 @@ func (r *rewriter) scenarios() []document.Place {
 }
 
 // scenariosIn are those of another file: one, or a list.
-func (r *rewriter) scenariosIn(name string, at document.Place) []document.Place {
+func (r *v5rewriter) scenariosIn(name string, at document.Place) []document.Place {
 	doc := r.open(name, at.Path...)
 	switch {
 	case doc == nil:
@@ -38,7 +38,7 @@ func (r *rewriter) scenariosIn(name string, at document.Place) []document.Place 
 	return []document.Place{{Doc: doc}}
 }
 
-func (r *rewriter) scenario(p document.Place) []document.Place {
+func (r *v5rewriter) scenario(p document.Place) []document.Place {
 	r.add(p.Doc.CheckPart("#MatrixScenario", schema.Warning, p.Path...)...)
 	settings := p.List("config")
 	if len(settings) == 0 {

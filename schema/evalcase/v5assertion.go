@@ -1,4 +1,4 @@
-package agentv5
+package evalcase
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // assertions rewrites lists of assertions of a test, or those that all tests share.
-func (r *rewriter) assertions(of row, lists ...document.Place) []document.Piece {
+func (r *v5rewriter) assertions(of v5row, lists ...document.Place) []document.Piece {
 	var out []document.Piece
 	for _, list := range lists {
 		for _, p := range list.List() {
@@ -36,21 +36,21 @@ func (r *rewriter) assertions(of row, lists ...document.Place) []document.Piece 
 }
 
 // unread are the assertions that are not read, with what they need.
-var unread = map[string]string{
+var v5unread = map[string]string{
 	"webhook": "a program (webhook)", "agent-rubric": "a judge with tools (agent-rubric)",
 }
 
 // removed are the assertions and keys that AgentV 5 no longer reads: it skips the test.
-var removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
+var v5removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
 // assertion writes an assertion by the names of AgentV 4; missing where it is not read.
-func (r *rewriter) assertion(of row, p document.Place) document.Piece {
+func (r *v5rewriter) assertion(of v5row, p document.Place) document.Piece {
 	name, kind := of.id, p.Text("type")
-	if what := unread[strings.TrimPrefix(kind, "not-")]; what != "" {
+	if what := v5unread[strings.TrimPrefix(kind, "not-")]; what != "" {
 		r.needAll(name, what)
 		return document.Piece{}
 	}
-	if slices.Contains(removed, kind) || p.Has("target") {
+	if slices.Contains(v5removed, kind) || p.Has("target") {
 		r.warn(p.Doc.Problem("agentv-skips", "AgentV 5 skips the tests with this assertion; Gavel runs them", "write llm-rubric, script, trajectory:… or skill-used, and provider in place of target", p.Path...))
 	}
 	var fields []document.NamedPiece
@@ -82,7 +82,7 @@ func (r *rewriter) assertion(of row, p document.Place) document.Piece {
 
 // judge is that of a test where an assertion names none: that of its options, of those of all
 // tests, or of the file.
-func (r *rewriter) judge(of row) document.Place {
+func (r *v5rewriter) judge(of v5row) document.Place {
 	for _, p := range []document.Place{of.options.Sub("provider"), r.shared.Sub("options", "provider"), r.defaults.Sub("grader")} {
 		switch {
 		case p.Text() != "":
@@ -97,19 +97,19 @@ func (r *rewriter) judge(of row) document.Place {
 }
 
 // option is an option of a test, or of all.
-func (r *rewriter) option(of row, name string) document.Piece {
+func (r *v5rewriter) option(of v5row, name string) document.Piece {
 	return cmp.Or(of.options.Piece(name), r.shared.Piece("options", name))
 }
 
 // includes bounds how deep templates of assertions include others.
-const includes = 3
+const v5includes = 3
 
 // included are the assertions of a template: a file by its path, or the one of that name in the
 // nearest .agentv/templates.
-func (r *rewriter) included(of row, p document.Place) []document.Piece {
+func (r *v5rewriter) included(of v5row, p document.Place) []document.Piece {
 	name := p.Text("include")
-	if r.depth == includes {
-		r.add(p.Problem("too-deep", fmt.Sprintf("the template %s is included by %d others", template.Clip(name), includes), "include it where it is needed", "include"))
+	if r.depth == v5includes {
+		r.add(p.Problem("too-deep", fmt.Sprintf("the template %s is included by %d others", template.Clip(name), v5includes), "include it where it is needed", "include"))
 		return nil
 	}
 	if !strings.ContainsAny(name, "./") {
@@ -141,7 +141,7 @@ func (r *rewriter) included(of row, p document.Place) []document.Piece {
 }
 
 // templateOf is the path of a template by its name, from the folder of the file.
-func (r *rewriter) templateOf(name string) string {
+func (r *v5rewriter) templateOf(name string) string {
 	at := path.Join(".agentv/templates", name+".yaml")
 	for dir, up := path.Dir(r.doc.File), ""; ; dir, up = path.Dir(dir), up+"../" {
 		if info, err := fs.Stat(r.FS, path.Join(dir, at)); err == nil && info.Mode().IsRegular() {
@@ -155,7 +155,7 @@ func (r *rewriter) templateOf(name string) string {
 }
 
 // needAll notes what a test needs, or all tests of the file where none is named.
-func (r *rewriter) needAll(name, what string) {
+func (r *v5rewriter) needAll(name, what string) {
 	if name != "" {
 		r.need(name, what)
 		return

@@ -1,4 +1,4 @@
-package agentv5
+package evalcase
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 )
 
 // A row is a test with the values of its variables. The zero row is what all tests share.
-type row struct {
+type v5row struct {
 	id     string
 	vars   template.Variables
 	pieces map[string]document.Piece
@@ -21,8 +21,8 @@ type row struct {
 	options document.Place
 }
 
-func newRow(id string, vars template.Variables, pieces map[string]document.Piece) row {
-	out := row{id: id, vars: vars, pieces: pieces, all: maps.Clone(vars)}
+func newRow(id string, vars template.Variables, pieces map[string]document.Piece) v5row {
+	out := v5row{id: id, vars: vars, pieces: pieces, all: maps.Clone(vars)}
 	if len(vars) > 0 {
 		out.all["vars"], _ = json.Marshal(vars) // JSON values
 	}
@@ -30,7 +30,7 @@ func newRow(id string, vars template.Variables, pieces map[string]document.Piece
 }
 
 // object is an object of the variables, as functions find them.
-func (of row) object(at schema.Position) document.Piece {
+func (of v5row) object(at schema.Position) document.Piece {
 	var fields []document.NamedPiece
 	for _, name := range slices.Sorted(maps.Keys(of.pieces)) {
 		fields = append(fields, document.NamedPiece{Name: name, Piece: of.pieces[name]})
@@ -40,14 +40,14 @@ func (of row) object(at schema.Position) document.Piece {
 
 // isUnset reports whether a prompt is a variable that the test does not have, as {{ input }}
 // is in a conversation whose turns say everything.
-func (of row) isUnset(p prompt) bool {
+func (of v5row) isUnset(p v5prompt) bool {
 	m := onlyInput.FindStringSubmatch(p.text)
 	return m != nil && of.pieces[m[1]].Missing()
 }
 
 // checkTurn checks what is rewritten of a turn. A test that is multiplied has each turn
 // several times, whose problems are named once.
-func (r *rewriter) checkTurn(turn document.Place) {
+func (r *v5rewriter) checkTurn(turn document.Place) {
 	for _, problem := range turn.Doc.CheckPart("#EvalcaseTurn", schema.Warning, turn.Path...) {
 		if !slices.Contains(r.out.Problems, problem) {
 			r.add(problem)
@@ -57,7 +57,7 @@ func (r *rewriter) checkTurn(turn document.Place) {
 
 // turns are those of a conversation with the variables of the test filled in; missing where
 // the test has none.
-func (r *rewriter) turns(of row, p document.Place) document.Piece {
+func (r *v5rewriter) turns(of v5row, p document.Place) document.Piece {
 	if !p.IsList("turns") {
 		return p.Piece("turns")
 	}
@@ -86,7 +86,7 @@ func isTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Con
 
 // filled is a value with the variables of the test in its texts. A text that is one variable
 // becomes its value. Without any variable nothing is filled in, as AgentV does.
-func (r *rewriter) filled(of row, p document.Place) document.Piece {
+func (r *v5rewriter) filled(of v5row, p document.Place) document.Piece {
 	if len(of.vars) == 0 || !isTemplate(string(p.JSON())) {
 		return p.Piece()
 	}

@@ -1,4 +1,4 @@
-package agentv5
+package evalcase
 
 import (
 	"crypto/sha256"
@@ -13,18 +13,17 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/fragment"
 	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // tests are the places of the tests, in the file and in those that it names.
-func (r *rewriter) tests() []document.Place {
+func (r *v5rewriter) tests() []document.Place {
 	return append(r.testsAt(document.Place{Doc: r.doc, Path: []any{"tests"}}), r.scenarios()...)
 }
 
 // testsAt are the tests of a list, or of the file that is named in its place.
-func (r *rewriter) testsAt(all document.Place) []document.Place {
+func (r *v5rewriter) testsAt(all document.Place) []document.Place {
 	if name := all.Text(); name != "" {
 		return r.testsIn(name, all)
 	}
@@ -45,8 +44,8 @@ func (r *rewriter) testsAt(all document.Place) []document.Place {
 }
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
-func (r *rewriter) testsIn(name string, at document.Place) []document.Place {
-	set, isSet := fragment.Expand(r.Source, at.At(), name)
+func (r *v5rewriter) testsIn(name string, at document.Place) []document.Place {
+	set, isSet := expandFragment(r.Source, at.At(), name)
 	if !isSet {
 		return r.testsOf(name, at)
 	}
@@ -62,7 +61,7 @@ func (r *rewriter) testsIn(name string, at document.Place) []document.Place {
 }
 
 // testsOf are the tests of one file.
-func (r *rewriter) testsOf(name string, at document.Place) []document.Place {
+func (r *v5rewriter) testsOf(name string, at document.Place) []document.Place {
 	ext := path.Ext(name)
 	if !slices.Contains([]string{".yaml", ".yml", ".json", ".jsonl", ".csv"}, ext) {
 		r.warn(at.Doc.Problem("not-read", fmt.Sprintf("the tests of %s are not read", template.Clip(name)), "name a file that ends in .yaml, .json, .jsonl or .csv", at.Path...))
@@ -85,7 +84,7 @@ func (r *rewriter) testsOf(name string, at document.Place) []document.Place {
 		return document.Place{Doc: doc}.List("tests")
 	case doc.IsObject():
 		r.Budget.Spend(document.Tests, 1)
-		return []document.Place{fragment.Case(doc)}
+		return []document.Place{fragmentCase(doc)}
 	}
 	r.Budget.Spend(document.Tests, doc.Items())
 	return document.Place{Doc: doc}.List()
@@ -93,7 +92,7 @@ func (r *rewriter) testsOf(name string, at document.Place) []document.Place {
 
 // table reads a table, whose columns are variables, apart from id, criteria and those
 // that begin with two underscores. A test without an id has that of its place.
-func (r *rewriter) table(file schema.File) []document.Place {
+func (r *v5rewriter) table(file schema.File) []document.Place {
 	rows, problems := document.ReadTable(file)
 	if rows != nil {
 		problems = append(columnProblems(rows.Head), rows.Problems()...)
@@ -111,7 +110,7 @@ func (r *rewriter) table(file schema.File) []document.Place {
 
 // columns are those with two underscores that are read. Those that only name something are
 // ignored.
-var columns = []string{"__expected", "__description"}
+var v5columns = []string{"__expected", "__description"}
 
 // columnProblems are about columns that begin with two underscores and are not read, so that
 // what is in them would be lost.
@@ -122,9 +121,9 @@ func columnProblems(head []document.Cell) []schema.Problem {
 		if !strings.HasPrefix(cell.Text, "__") || isKnown {
 			continue
 		}
-		hint := suggest.DidYouMean(cell.Text, columns)
+		hint := suggest.DidYouMean(cell.Text, v5columns)
 		if hint == "" {
-			hint = "columns that begin with two underscores are " + strings.Join(columns, " and ") + "; remove it, or name a variable otherwise"
+			hint = "columns that begin with two underscores are " + strings.Join(v5columns, " and ") + "; remove it, or name a variable otherwise"
 		}
 		found = append(found, schema.Problem{Position: cell.At, Severity: schema.Error, Rule: "unknown-column", Message: fmt.Sprintf("the column %q is not read", cell.Text), Hint: hint})
 	}
@@ -168,7 +167,7 @@ func rowOf(head []document.Cell, row document.TableRow, n int) document.Piece {
 func shortForm(at schema.Position, s string) document.Piece {
 	kind, value, _ := strings.Cut(s, ":")
 	kind, negate := strings.CutPrefix(strings.TrimSpace(kind), "not-")
-	if !slices.Contains(tabled, kind) {
+	if !slices.Contains(v5tabled, kind) {
 		kind, value, negate = "equals", s, false
 	}
 	wanted := document.TextPiece(at, strings.TrimSpace(value))
@@ -187,15 +186,15 @@ func shortForm(at schema.Position, s string) document.Piece {
 }
 
 // tabled are the assertions that a cell may have.
-var tabled = []string{"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals", "starts-with", "ends-with", "regex", "is-json", "llm-rubric"}
+var v5tabled = []string{"contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals", "starts-with", "ends-with", "regex", "is-json", "llm-rubric"}
 
 // copied are the fields of a test that AgentV 4 has under the same name.
-var copied = []string{
+var v5copied = []string{
 	"description", "metadata", "conversation_id", "input_files", "depends_on", "on_dependency_failure", "mode", "aggregation", "on_turn_failure", "window_size",
 }
 
 // test rewrites a test: one for every prompt, provider and text among its variables.
-func (r *rewriter) test(p document.Place) []document.Piece {
+func (r *v5rewriter) test(p document.Place) []document.Piece {
 	if p.Doc.IsObject(p.Path...) {
 		r.add(p.Doc.CheckPart("#EvalcaseV5Test", schema.Warning, p.Path...)...)
 	}
@@ -226,7 +225,7 @@ func (r *rewriter) test(p document.Place) []document.Piece {
 }
 
 // sent are the tests of one prompt and one set of variables, one for each provider.
-func (r *rewriter) sent(of row, p document.Place, prompt prompt, providers []provider) []document.Piece {
+func (r *v5rewriter) sent(of v5row, p document.Place, prompt v5prompt, providers []v5provider) []document.Piece {
 	input, need := r.input(prompt, of)
 	if p.Has("turns") && of.isUnset(prompt) {
 		input, need = document.Piece{}, "" // nothing is said before the turns
@@ -251,7 +250,7 @@ func (r *rewriter) sent(of row, p document.Place, prompt prompt, providers []pro
 }
 
 // withTransform has a test look at what the transform of its provider makes of the answer.
-func (r *rewriter) withTransform(fields []document.NamedPiece, id string, transform document.Place) []document.NamedPiece {
+func (r *v5rewriter) withTransform(fields []document.NamedPiece, id string, transform document.Place) []document.NamedPiece {
 	if transform.Text() == "" {
 		return fields
 	}
@@ -272,7 +271,7 @@ func providerKey(p document.Place) string {
 }
 
 // fields are those of a test of AgentV 4, apart from its execution.
-func (r *rewriter) fields(of row, p document.Place, input document.Piece) []document.NamedPiece {
+func (r *v5rewriter) fields(of v5row, p document.Place, input document.Piece) []document.NamedPiece {
 	name := of.id
 	asserts := r.assertions(of, p.Sub("assert"), p.Sub("execution", "assert"))
 	if r.sharedFilled && !p.Truth("execution", "skip_defaults") {
@@ -296,7 +295,7 @@ func (r *rewriter) fields(of row, p document.Place, input document.Piece) []docu
 	if len(asserts) > 0 {
 		fields = append(fields, document.NamedPiece{Name: "assertions", Piece: document.ListPiece(p.At(), asserts...)})
 	}
-	for _, key := range copied {
+	for _, key := range v5copied {
 		fields = append(fields, document.NamedPiece{Name: key, Piece: p.Piece(key)})
 	}
 	return fields
@@ -304,7 +303,7 @@ func (r *rewriter) fields(of row, p document.Place, input document.Piece) []docu
 
 // execution says how a test is run: against a provider, with the threshold that comes
 // first of its own, that of all tests and that of the file.
-func (r *rewriter) execution(p document.Place, provider document.Piece) document.Piece {
+func (r *v5rewriter) execution(p document.Place, provider document.Piece) document.Piece {
 	threshold := document.Piece{}
 	for _, from := range []document.Piece{
 		p.Piece("run", "threshold"), p.Piece("execution", "threshold"), r.shared.Piece("threshold"), r.doc.Piece("threshold"),
@@ -322,7 +321,7 @@ func (r *rewriter) execution(p document.Place, provider document.Piece) document
 
 // trials is how often a test is run, of which AgentV 5 takes the best: the first number of
 // its own, that of all tests and that of the file.
-func (r *rewriter) trials(p document.Place) document.Piece {
+func (r *v5rewriter) trials(p document.Place) document.Piece {
 	for _, count := range []document.Piece{
 		p.Piece("run", "repeat"), p.Piece("options", "repeat"), r.shared.Piece("options", "repeat"), r.doc.Piece("evaluate_options", "repeat"),
 	} {
@@ -334,15 +333,15 @@ func (r *rewriter) trials(p document.Place) document.Piece {
 }
 
 // A value is one of the texts of each variable that has several.
-type value struct {
+type v5value struct {
 	vars   template.Variables
 	texts  map[string]string
 	suffix string // of the id, of what the texts say
 }
 
 // values multiplies a test by the lists of texts in its variables, as promptfoo does.
-func (r *rewriter) values(vars template.Variables, order []string) []value {
-	all := []value{{vars: vars}}
+func (r *v5rewriter) values(vars template.Variables, order []string) []v5value {
+	all := []v5value{{vars: vars}}
 	for _, name := range order {
 		texts := listOfTexts(vars[name])
 		if len(texts) == 0 || name == "expected_output" {
@@ -354,13 +353,13 @@ func (r *rewriter) values(vars template.Variables, order []string) []value {
 }
 
 // multiply gives a variable each of its texts in turn.
-func (r *rewriter) multiply(all []value, name string, texts []string) []value {
+func (r *v5rewriter) multiply(all []v5value, name string, texts []string) []v5value {
 	r.Budget.Within(document.Rows, len(all)*len(texts))
-	var more []value
+	var more []v5value
 	for _, v := range all {
 		for _, text := range texts {
 			sum := sha256.Sum256([]byte(text))
-			next := value{vars: maps.Clone(v.vars), texts: map[string]string{name: text}, suffix: v.suffix + "__" + name + "-" + hex.EncodeToString(sum[:4])}
+			next := v5value{vars: maps.Clone(v.vars), texts: map[string]string{name: text}, suffix: v.suffix + "__" + name + "-" + hex.EncodeToString(sum[:4])}
 			maps.Copy(next.texts, v.texts)
 			next.vars[name], _ = json.Marshal(text) // a text
 			r.Budget.Spend(document.Parts, len(v.vars))

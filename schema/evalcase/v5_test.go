@@ -1,4 +1,4 @@
-package agentv5_test
+package evalcase
 
 import (
 	"strconv"
@@ -7,12 +7,11 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/agentv5"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// TestIs tells AgentV 5 from promptfoo, whose tests have no id, and from AgentV 4.
-func TestIs(t *testing.T) {
+// TestIsV5 tells AgentV 5 from promptfoo, whose tests have no id, and from AgentV 4.
+func TestIsV5(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want bool
@@ -34,14 +33,14 @@ func TestIs(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatalf("%s has the problems %v, want none", tt.text, problems)
 		}
-		if got := agentv5.Is(doc); got != tt.want {
+		if got := IsV5(doc); got != tt.want {
 			t.Errorf("%s is of AgentV 5: %v, want %v", tt.text, got, tt.want)
 		}
 	}
 }
 
-// TestBounds: few lines that multiply to many cases or much text are refused.
-func TestBounds(t *testing.T) {
+// TestV5Bounds: few lines that multiply to many cases or much text are refused.
+func TestV5Bounds(t *testing.T) {
 	texts := func(n, size int) string {
 		var all []string
 		for i := range n {
@@ -57,15 +56,15 @@ func TestBounds(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatalf("problems %v, want none", problems)
 		}
-		out := agentv5.Rewrite(document.Source{FS: fstest.MapFS{}}, doc)
+		out := rewriteV5(document.Source{FS: fstest.MapFS{}}, doc)
 		if out.Doc != nil || len(out.Problems) != 1 || out.Problems[0].Rule != tt.rule {
 			t.Errorf("the problems are %v, want %s alone", out.Problems, tt.rule)
 		}
 	}
 }
 
-// FuzzRewrite rewrites any text: it gives a document or problems that have a place.
-func FuzzRewrite(f *testing.F) {
+// FuzzRewriteV5 rewrites any text: it gives a document or problems that have a place.
+func FuzzRewriteV5(f *testing.F) {
 	for _, seed := range []string{
 		"prompts: ['{{ input }}']\ntests: [{id: a, vars: {input: [x, y]}, assert: [good, {type: assert-set, assert: [{type: contains, value: x}]}]}]\n",
 		"prompts: [{id: a, raw: b}, [{role: user, content: '{{x}}'}]]\nproviders: [a, {label: b}]\ndefault_test: {vars: {x: 1}}\ntests: [t.csv, {include: t.jsonl}, 5, null]\n",
@@ -78,11 +77,11 @@ func FuzzRewrite(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, table string) {
 		doc, _ := document.Parse("suites/a.yaml", []byte(text))
-		if doc == nil || !agentv5.Is(doc) {
+		if doc == nil || !IsV5(doc) {
 			return
 		}
 		files := fstest.MapFS{"suites/t.csv": {Data: []byte(table)}, "suites/t.jsonl": {Data: []byte(`{"id": "l"}`)}}
-		out := agentv5.Rewrite(document.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
+		out := rewriteV5(document.Source{FS: files, Root: "suites", KeyRoot: "suites"}, doc)
 		if out.Doc == nil && !schema.HasErrors(out.Problems) {
 			t.Errorf("%q gives neither a document nor an error", text)
 		}

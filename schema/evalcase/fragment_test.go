@@ -1,4 +1,4 @@
-package fragment_test
+package evalcase
 
 import (
 	"strings"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/fragment"
 )
 
 func repository() fstest.MapFS {
@@ -29,11 +28,11 @@ func repository() fstest.MapFS {
 	}
 }
 
-// TestSuite finds the suite that has the tests of a file, and none for a file that says more than
+// TestFragmentSuite finds the suite that has the tests of a file, and none for a file that says more than
 // tests, or that nothing names.
-func TestSuite(t *testing.T) {
+func TestFragmentSuite(t *testing.T) {
 	files := repository()
-	find := fragment.New(files)
+	find := NewFragmentFinder(files)
 	got := map[string]string{}
 	for name := range files {
 		doc, _ := document.Open(files, name)
@@ -51,14 +50,14 @@ func TestSuite(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the suites of files (-want +got):\n%s", diff)
 	}
-	var none *fragment.Finder
+	var none *FragmentFinder
 	if none.Named("a/cases.jsonl") != "" {
-		t.Error("a Finder that is nil knows a file")
+		t.Error("a finder that is nil knows a file")
 	}
 }
 
-// TestExpand: a glob and a folder stand for files, and the name of a file for itself.
-func TestExpand(t *testing.T) {
+// TestExpandFragment: a glob and a folder stand for files, and the name of a file for itself.
+func TestExpandFragment(t *testing.T) {
 	for _, tt := range []struct{ name, want, folder string }{
 		{"file://more/*.yaml", "/a/more/one.yaml /a/more/suite.yaml", "a/more"},
 		{"./cases/", "/a/cases/f/case.yaml /a/cases/n/case.yaml", "a/cases"},
@@ -67,33 +66,33 @@ func TestExpand(t *testing.T) {
 		{"none/*.yaml", "", "a/none"},
 		{"more", "", "a/more"},
 	} {
-		got, ok := fragment.Expand(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
+		got, ok := expandFragment(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
 		if !ok || strings.Join(got.Files, " ") != tt.want || got.Folder != tt.folder {
 			t.Errorf("%s stands for %v, %v; want %s, which are looked for in %s", tt.name, got, ok, tt.want, tt.folder)
 		}
 	}
 	for _, name := range []string{"cases.jsonl", "gone", "../../x", "../../*.yaml"} {
-		if got, ok := fragment.Expand(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
+		if got, ok := expandFragment(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
 			t.Errorf("%s stands for %v, want for itself", name, got)
 		}
 	}
 }
 
-// TestCase: a test in a folder of its own has the name of the folder.
-func TestCase(t *testing.T) {
+// TestFragmentCase: a test in a folder of its own has the name of the folder.
+func TestFragmentCase(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{{"a/cases/f/case.yaml", "f"}, {"a/cases/n/case.yaml", "named"}, {"a/cases/n/notes.yaml", ""}} {
 		doc, problems := document.Open(repository(), tt.file)
 		if doc == nil {
 			t.Fatal(problems)
 		}
-		if got := fragment.Case(doc); got.Text("id") != tt.want || got.Text("criteria") != "g" || got.At("criteria").File != tt.file {
+		if got := fragmentCase(doc); got.Text("id") != tt.want || got.Text("criteria") != "g" || got.At("criteria").File != tt.file {
 			t.Errorf("%s has the id %q and criteria at %s", tt.file, got.Text("id"), got.At("criteria"))
 		}
 	}
 }
 
-// FuzzFinder reads any file as a suite: it ends, and names no file outside of the repository.
-func FuzzFinder(f *testing.F) {
+// FuzzFragmentFinder reads any file as a suite: it ends, and names no file outside of the repository.
+func FuzzFragmentFinder(f *testing.F) {
 	f.Add("tests: cases.jsonl\n", "cases.jsonl")
 	f.Add("tests:\n- ../../../etc/*.yaml\n- {include: x}\n- 5\n", "../..")
 	f.Add("tests: [a.yaml, **/b.yaml]\n", "**/[")
@@ -101,8 +100,8 @@ func FuzzFinder(f *testing.F) {
 		files := repository()
 		files["a/fuzz.yaml"] = &fstest.MapFile{Data: []byte(text)}
 		doc, _ := document.Open(files, "a/cases.jsonl")
-		fragment.New(files).Suite(doc)
-		if set, ok := fragment.Expand(document.Source{FS: files}, schema.Position{File: "a/fuzz.yaml"}, name); ok {
+		NewFragmentFinder(files).Suite(doc)
+		if set, ok := expandFragment(document.Source{FS: files}, schema.Position{File: "a/fuzz.yaml"}, name); ok {
 			for _, file := range set.Files {
 				if _, known := files[strings.TrimPrefix(file, "/")]; !known {
 					t.Errorf("%q stands for %s, which is no file of the repository", name, file)

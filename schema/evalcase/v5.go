@@ -1,8 +1,4 @@
-// Package agentv5 reads the files of AgentV 5, which are prompts × providers × tests,
-// as suites of AgentV 4, whose evaluators and rules they share.
-//
-// Most callers want [Is] and [Rewrite]. Values keep their positions in the file.
-package agentv5
+package evalcase
 
 import (
 	"cmp"
@@ -17,14 +13,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// suiteKeys are keys of AgentV 5 that neither promptfoo nor AgentV 4 has at the top of
+// v5keys are keys of AgentV 5 that neither promptfoo nor AgentV 4 has at the top of
 // a file with prompts or providers.
-var suiteKeys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
+var v5keys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
 
 // Is reports whether a document is of AgentV 5: it has prompts, providers or
 // default_test, and tests or scenarios with an id each, or keys in its spelling. The tests of
 // promptfoo have no id, and its providers are a vendor and a model.
-func Is(doc *document.Document) bool {
+func IsV5(doc *document.Document) bool {
 	keys := doc.Keys()
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(names, key) })
@@ -34,7 +30,7 @@ func Is(doc *document.Document) bool {
 		return false
 	case strings.HasPrefix(path.Base(doc.File), "promptfooconfig"):
 		return false
-	case has(suiteKeys...):
+	case has(v5keys...):
 		return true
 	case ofVendor(doc):
 		return false
@@ -63,8 +59,8 @@ func ofVendor(doc *document.Document) bool {
 	return false
 }
 
-// A Suite is a file of AgentV 5 in the form of AgentV 4.
-type Suite struct {
+// A v5Suite is a file of AgentV 5 in the form of AgentV 4.
+type v5Suite struct {
 	// Doc is a suite of AgentV 4; nil where the file has errors.
 	Doc *document.Document
 	// Inputs are the files that it was made of, apart from the file itself.
@@ -80,8 +76,8 @@ type Suite struct {
 	PerTarget bool
 }
 
-// Rewrite reads a file of AgentV 5.
-func Rewrite(src document.Source, doc *document.Document) (out Suite) {
+// rewriteV5 reads a file of AgentV 5.
+func rewriteV5(src document.Source, doc *document.Document) (out v5Suite) {
 	if src.Budget != nil {
 		return rewrite(src, doc)
 	}
@@ -92,9 +88,9 @@ func Rewrite(src document.Source, doc *document.Document) (out Suite) {
 	return out
 }
 
-func rewrite(src document.Source, doc *document.Document) Suite {
+func rewrite(src document.Source, doc *document.Document) v5Suite {
 	src.Budget.Multiplies()
-	r := &rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: Suite{Needs: map[string]string{}, Judges: map[string]document.Place{}}}
+	r := &v5rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: v5Suite{Needs: map[string]string{}, Judges: map[string]document.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = document.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {
@@ -114,7 +110,7 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 	r.Budget.Within(document.Providers, doc.Items("providers"))
 	r.providers = r.distinct(r.labels(doc.Part("providers")))
 	if len(r.providers) == 0 {
-		r.providers = []provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
+		r.providers = []v5provider{{label: cmp.Or(r.defaults.Piece("provider"), r.formerTarget())}}
 	}
 	r.out.PerTarget = len(r.providers) > 1
 	var shared []document.Piece
@@ -122,7 +118,7 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 		r.sharedFilled = r.sharedFilled || isTemplate(string(list.JSON())) || slices.ContainsFunc(list.List(), func(p document.Place) bool { return p.Has("include") })
 	}
 	if !r.sharedFilled {
-		shared = r.assertions(row{}, r.sharedAsserts()...)
+		shared = r.assertions(v5row{}, r.sharedAsserts()...)
 	}
 	var tests []document.Piece
 	all := r.tests()
@@ -150,7 +146,7 @@ func rewrite(src document.Source, doc *document.Document) Suite {
 }
 
 // takenOver is how many assertions the tests have from what all share.
-func (r *rewriter) takenOver(tests []document.Place) int {
+func (r *v5rewriter) takenOver(tests []document.Place) int {
 	shared := 0
 	for _, list := range r.sharedAsserts() {
 		shared += len(list.List())
@@ -165,15 +161,15 @@ func (r *rewriter) takenOver(tests []document.Place) int {
 }
 
 // sharedAsserts are the assertions of all tests.
-func (r *rewriter) sharedAsserts() []document.Place {
+func (r *v5rewriter) sharedAsserts() []document.Place {
 	return []document.Place{r.shared.Sub("assert"), {Doc: r.doc, Path: []any{"assert"}}}
 }
 
 // A rewriter rewrites one file.
-type rewriter struct {
+type v5rewriter struct {
 	document.Source
 	doc      *document.Document
-	out      Suite
+	out      v5Suite
 	shared   document.Place // what all tests share; of no document where there is nothing
 	defaults document.Place // the target and the judge where nothing else names one
 	// sharedFilled says that assertions of all tests have variables, so that each test has
@@ -181,29 +177,29 @@ type rewriter struct {
 	sharedFilled bool
 	depth        int // of templates that include others
 	templates    map[string]*document.Document
-	prompts      []prompt
-	providers    []provider
+	prompts      []v5prompt
+	providers    []v5provider
 	engine       template.Engine
 }
 
-func (r *rewriter) add(problems ...schema.Problem) {
+func (r *v5rewriter) add(problems ...schema.Problem) {
 	r.out.Problems = append(r.out.Problems, problems...)
 }
 
-func (r *rewriter) warn(p schema.Problem) {
+func (r *v5rewriter) warn(p schema.Problem) {
 	p.Severity = schema.Warning
 	r.add(p)
 }
 
 // need notes what a test needs; the first counts.
-func (r *rewriter) need(id, what string) {
+func (r *v5rewriter) need(id, what string) {
 	if id != "" && r.out.Needs[id] == "" {
 		r.out.Needs[id] = what
 	}
 }
 
 // read reads a file that the suite names at a place.
-func (r *rewriter) read(name, role string, at schema.Position) schema.File {
+func (r *v5rewriter) read(name, role string, at schema.Position) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
 	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: document.TableLimit(name)})
 	r.out.Inputs = append(r.out.Inputs, found.Inputs...)
@@ -212,7 +208,7 @@ func (r *rewriter) read(name, role string, at schema.Position) schema.File {
 }
 
 // open reads a document that the suite names; nil where that cannot be done.
-func (r *rewriter) open(name string, at ...any) *document.Document {
+func (r *v5rewriter) open(name string, at ...any) *document.Document {
 	file := r.read(name, "suite", r.doc.At(at...))
 	if file.Path == "" {
 		return nil
@@ -223,7 +219,7 @@ func (r *rewriter) open(name string, at ...any) *document.Document {
 }
 
 // formerTarget is the target of a suite as AgentV had it before it had providers.
-func (r *rewriter) formerTarget() document.Piece {
+func (r *v5rewriter) formerTarget() document.Piece {
 	for _, at := range [][]any{{"target"}, {"execution", "target"}} {
 		for _, name := range [][]any{at, append(slices.Clip(at), "extends")} {
 			if r.doc.Text(name...) != "" {
@@ -235,7 +231,7 @@ func (r *rewriter) formerTarget() document.Piece {
 }
 
 // A provider is what the tests are run against.
-type provider struct {
+type v5provider struct {
 	label document.Piece // the name of a target; one that is missing is the default target
 	// name is that of the label, and at its position; both are empty for the default target.
 	name string
@@ -249,7 +245,7 @@ type provider struct {
 // labels are the providers that a part names: a text, an object with a label or an id, a map of
 // objects by their labels, a list of these, or the file with one. The names of targets in
 // gavel.yaml are looked up later.
-func (r *rewriter) labels(doc *document.Document) []provider {
+func (r *v5rewriter) labels(doc *document.Document) []v5provider {
 	if doc == nil {
 		return nil
 	}
@@ -268,12 +264,12 @@ func (r *rewriter) labels(doc *document.Document) []provider {
 	if doc.IsList() {
 		items = items[0].List()
 	}
-	var out []provider
+	var out []v5provider
 	for _, p := range items {
 		r.Budget.Go()
 		if keys := p.Keys(); !doc.IsList() && !p.Has("label") && !p.Has("id") && !p.Has("name") && len(keys) > 0 && p.IsObject(keys[0]) {
 			for _, key := range keys {
-				out = append(out, provider{document.TextPiece(p.At(key), key), key, p.At(key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
+				out = append(out, v5provider{document.TextPiece(p.At(key), key), key, p.At(key), promptIDs(p.Sub(key)), p.Sub(key, "transform")})
 			}
 			continue
 		}
@@ -282,15 +278,15 @@ func (r *rewriter) labels(doc *document.Document) []provider {
 			r.add(doc.Problem("missing-field", "the provider has neither a label nor an id", `write the name of a target of gavel.yaml, or {label: …}`, p.Path...))
 			continue
 		}
-		out = append(out, provider{document.TextPiece(p.At(), name), name, p.At(), promptIDs(p), p.Sub("transform")})
+		out = append(out, v5provider{document.TextPiece(p.At(), name), name, p.At(), promptIDs(p), p.Sub("transform")})
 	}
 	return out
 }
 
 // distinct leaves out providers that are like an earlier one: their cases would be the same,
 // and are run once.
-func (r *rewriter) distinct(all []provider) []provider {
-	var out []provider
+func (r *v5rewriter) distinct(all []v5provider) []v5provider {
+	var out []v5provider
 	seen := map[string]bool{}
 	for _, p := range all {
 		like := strings.Join(append([]string{p.name, p.transform.Text()}, p.prompts...), "\x00")
@@ -318,13 +314,13 @@ func promptIDs(p document.Place) []string {
 }
 
 // takes reports whether the provider is sent a prompt.
-func (p provider) takes(id string) bool {
+func (p v5provider) takes(id string) bool {
 	return len(p.prompts) == 0 || slices.Contains(p.prompts, id)
 }
 
 // variables are those of a test over those that all share, and their names in the order
 // of the file.
-func (r *rewriter) variables(p document.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
+func (r *v5rewriter) variables(p document.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
 	vars, pieces = template.Variables{}, map[string]document.Piece{}
 	for _, from := range []document.Place{r.shared.Sub("vars"), p.Sub("vars")} {
 		if from.Doc == nil {
