@@ -20,7 +20,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/testbed"
 )
 
 const (
@@ -46,7 +45,7 @@ type suite struct {
 	docs     map[string]*document.Document // of the files with tests, by their paths
 	last     []schema.Input                // of the case before
 	programs map[string]command.Program
-	testbeds *testbed.Reader
+	testbeds *testbedReader
 	// isTests marks a suite of AgentV 4 or 5, which lists its cases under `tests`.
 	isTests bool
 	// form is the version of AgentV that the suite is of; empty for the format's own.
@@ -73,7 +72,7 @@ func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	s := &suite{
 		Source: src, file: doc.File, inputs: []schema.Input{{File: doc.File, Role: "definition"}},
-		lookups: map[document.Reference]document.Lookup{}, docs: map[string]*document.Document{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: testbed.NewReader(src),
+		lookups: map[document.Reference]document.Lookup{}, docs: map[string]*document.Document{}, programs: map[string]command.Program{}, lacking: map[string]int{}, testbeds: newTestbedReader(src),
 	}
 	problems, doc := s.rewritten(doc)
 	if doc == nil {

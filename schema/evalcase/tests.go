@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
@@ -147,7 +146,7 @@ func (c *compiler) readTest() {
 
 // workspace is the folder that the agent works in; nil where the test has none.
 func (c *compiler) workspace() *workspace.Workspace {
-	read := c.testbeds.Read(testbed.Source{Suite: c.keys.Sub("workspace"), Own: c.tc.Sub("workspace"), Extensions: c.extensions})
+	read := c.testbeds.Read(testbedSource{Suite: c.keys.Sub("workspace"), Own: c.tc.Sub("workspace"), Extensions: c.extensions})
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
 	if read.Lacks != "" {
 		c.need(read.Lacks)

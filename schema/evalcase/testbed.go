@@ -1,6 +1,4 @@
-// Package testbed reads the workspace of a test of AgentV: the folder of the repository
-// that it begins as and the programs that prepare it. Nothing is run.
-package testbed
+package evalcase
 
 import (
 	"crypto/sha256"
@@ -24,51 +22,51 @@ const (
 	// maxFiles and maxBytes bound a template.
 	maxFiles = 2000
 	maxBytes = 32 << 20
-	// hookTime is what a hook may take where it has no timeout_ms.
+	// hookTime is the timeout of a hook without timeout_ms.
 	hookTime = time.Minute
 )
 
-// A Reader reads the workspaces of one repository. It remembers the templates, which
-// many tests share.
-type Reader struct {
+// A testbedReader reads the workspaces of tests: the folder of the repository that each begins as, and
+// the programs that prepare it. It runs nothing. It remembers the templates, which many tests share.
+type testbedReader struct {
 	src       document.Source
-	templates map[string]template
+	templates map[string]workspaceTemplate
 }
 
-// A template is what a folder holds.
-type template struct {
+// A workspaceTemplate is the content of a folder.
+type workspaceTemplate struct {
 	dir    string
 	files  []workspace.File
 	inputs []schema.Input
 	wrong  *schema.Problem // without a position
 }
 
-// A Result is what was read of a workspace.
-type Result struct {
-	// Workspace is nil where the test has none.
+// A testbed is a workspace as it was read.
+type testbed struct {
+	// Workspace is nil if the test has none.
 	Workspace *workspace.Workspace
 	Inputs    []schema.Input
 	Problems  []schema.Problem
-	// Lacks is what the workspace needs and is not read; empty where it is.
+	// Lacks names something that the workspace needs and that is not read.
 	Lacks string
 }
 
-// NewReader reads from a repository.
-func NewReader(src document.Source) *Reader {
-	return &Reader{src, map[string]template{}}
+// newTestbedReader returns a reader for a repository.
+func newTestbedReader(src document.Source) *testbedReader {
+	return &testbedReader{src, map[string]workspaceTemplate{}}
 }
 
-// A Source is where the workspace of a test is written.
-type Source struct {
-	// Suite and Own are that of the suite and that of the test, whose fields win. A text is
-	// the name of a file with it.
+// A testbedSource says where the workspace of a test is written.
+type testbedSource struct {
+	// Suite and Own are the workspaces of the suite and of the test, whose fields win. A text names a
+	// file with the workspace.
 	Suite, Own document.Place
-	// Extensions are those of a suite of AgentV 5.
+	// Extensions are the extensions of a suite of AgentV 5.
 	Extensions document.Place
 }
 
 // Read reads the workspace of a test.
-func (r *Reader) Read(from Source) Result {
+func (r *testbedReader) Read(from testbedSource) testbed {
 	out := r.read(from.Suite, from.Own)
 	if out.Lacks == "" && !schema.HasErrors(out.Problems) {
 		r.extend(from.Extensions, &out)
@@ -76,8 +74,8 @@ func (r *Reader) Read(from Source) Result {
 	return out
 }
 
-func (r *Reader) read(suite, own document.Place) Result {
-	var out Result
+func (r *testbedReader) read(suite, own document.Place) testbed {
+	var out testbed
 	layers := []document.Place{}
 	for _, v := range []document.Place{suite, own} {
 		if v.Has() {
@@ -117,14 +115,14 @@ func (r *Reader) read(suite, own document.Place) Result {
 }
 
 // isFolder reports whether a path is one of a folder of the repository.
-func (r *Reader) isFolder(from document.Place) bool {
+func (r *testbedReader) isFolder(from document.Place) bool {
 	_, problem := (command.Reader{Source: r.src}).Folder(from.Doc.File, from.Text())
 	return problem == nil || problem.Rule != "missing-file"
 }
 
 // setUp reads the program that prepares the folder of AgentV 5. It prepares the workspace
 // instead: it starts there, and finds it by the path of the folder.
-func (r *Reader) setUp(v, folder document.Place, out *Result) {
+func (r *testbedReader) setUp(v, folder document.Place, out *testbed) {
 	at := ""
 	if folder.Text() != "" {
 		at = path.Join(path.Dir(folder.Doc.File), folder.Text())
@@ -136,7 +134,7 @@ func (r *Reader) setUp(v, folder document.Place, out *Result) {
 }
 
 // referenced is a workspace that may be in a file of its own.
-func (r *Reader) referenced(v document.Place, out *Result) document.Place {
+func (r *testbedReader) referenced(v document.Place, out *testbed) document.Place {
 	if v.Text() == "" {
 		return v
 	}
@@ -179,7 +177,7 @@ func lacking(layers []document.Place) string {
 }
 
 // copy reads the template.
-func (r *Reader) copy(from document.Place, out *Result) {
+func (r *testbedReader) copy(from document.Place, out *testbed) {
 	t, problem := r.folder(from.Doc.File, from.Text())
 	if problem != nil {
 		problem.Position = from.At()
@@ -191,10 +189,10 @@ func (r *Reader) copy(from document.Place, out *Result) {
 }
 
 // folder reads a folder that a file names, or a file of the same kind. The problem has no position.
-func (r *Reader) folder(of, name string) (template, *schema.Problem) {
+func (r *testbedReader) folder(of, name string) (workspaceTemplate, *schema.Problem) {
 	dir, problem := (command.Reader{Source: r.src}).Folder(of, name)
 	if problem != nil {
-		return template{}, problem
+		return workspaceTemplate{}, problem
 	}
 	t, known := r.templates[dir]
 	if !known {
@@ -208,12 +206,12 @@ func (r *Reader) folder(of, name string) (template, *schema.Problem) {
 	return t, nil
 }
 
-// errBounds represents a template that holds too much.
-var errBounds = fmt.Errorf("it holds more than %d files or %d MiB", maxFiles, maxBytes>>20)
+// errTemplateBounds represents a template that holds too much.
+var errTemplateBounds = fmt.Errorf("it holds more than %d files or %d MiB", maxFiles, maxBytes>>20)
 
 // read reads what a folder holds. Links are left out.
-func read(files fs.FS, dir string) template {
-	t := template{dir: dir, inputs: []schema.Input{{File: dir, Role: "workspace"}}}
+func read(files fs.FS, dir string) workspaceTemplate {
+	t := workspaceTemplate{dir: dir, inputs: []schema.Input{{File: dir, Role: "workspace"}}}
 	size := int64(0)
 	err := fs.WalkDir(files, dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -227,7 +225,7 @@ func read(files fs.FS, dir string) template {
 			return err
 		}
 		if size += info.Size(); size > maxBytes || len(t.files) == maxFiles {
-			return errBounds
+			return errTemplateBounds
 		}
 		data, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -239,7 +237,7 @@ func read(files fs.FS, dir string) template {
 	})
 	if err != nil {
 		p := schema.Problem{Severity: schema.Error, Rule: "unreadable", Message: fmt.Sprintf("the template %s cannot be read: %v", dir, err), Hint: "make it a folder of plain files"}
-		if errors.Is(err, errBounds) {
+		if errors.Is(err, errTemplateBounds) {
 			p.Rule, p.Hint = "too-large", "take out what the agent does not need, and have a hook make what can be made"
 		}
 		t.wrong = &p
@@ -260,7 +258,7 @@ func hasCommand(hook document.Place) bool {
 
 // hook reads the program of an event. Words that name folder stand for the workspace;
 // empty names none.
-func (r *Reader) hook(v document.Place, event, folder string, out *Result) {
+func (r *testbedReader) hook(v document.Place, event, folder string, out *testbed) {
 	words := v.Sub("command")
 	if !words.Has() {
 		words = v.Sub("script")

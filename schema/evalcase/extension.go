@@ -1,4 +1,4 @@
-package testbed
+package evalcase
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ const agentRules = "agentv:agent-rules"
 var kindsOfRules = []string{"skills", "hooks", "agents", "rules"}
 
 // events are when extensions run, in the order in which they do for one sample.
-var events = []string{"beforeAll", "beforeEach", "afterEach", "afterAll"}
+var extensionEvents = []string{"beforeAll", "beforeEach", "afterEach", "afterAll"}
 
 // callers start the function of a file that is an extension. They read what every hook reads.
-var callers = map[string][]string{
+var extensionCallers = map[string][]string{
 	"node": {"node", "-e", callJavaScript}, "bun": {"bun", "-e", callJavaScript},
 	"python3": {"python3", "-c", `import importlib.util, inspect, json, os, sys
 file, name, event = sys.argv[1:4]
@@ -54,13 +54,13 @@ import(pathToFileURL(resolve(file)).href).then((module) => {
 }).catch((e) => { console.error(e); process.exit(1); });`
 
 // languages are the callers by the end of a file's name.
-var languages = map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "bun", ".mts": "bun", ".py": "python3"}
+var extensionLanguages = map[string]string{".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "bun", ".mts": "bun", ".py": "python3"}
 
 // extend adds the extensions of a suite of AgentV 5: programs that prepare the workspace, and
 // rules for agents that are copied into it.
-func (r *Reader) extend(list document.Place, out *Result) {
+func (r *testbedReader) extend(list document.Place, out *testbed) {
 	items := list.List()
-	for _, event := range events {
+	for _, event := range extensionEvents {
 		for _, p := range items {
 			name, of := cut(p)
 			if of == event && name != agentRules {
@@ -78,8 +78,8 @@ func (r *Reader) extend(list document.Place, out *Result) {
 				hint = "write file://hooks.mjs:beforeEach, or " + agentRules
 			}
 			out.Problems = append(out.Problems, p.Problem("unknown-extension", fmt.Sprintf("the extension %q is not known", name), hint))
-		case !slices.Contains(events, event):
-			out.Problems = append(out.Problems, p.Problem("wrong-value", "the extension does not say when it runs", "write file://hooks.mjs:beforeEach; the events are "+strings.Join(events, ", ")))
+		case !slices.Contains(extensionEvents, event):
+			out.Problems = append(out.Problems, p.Problem("wrong-value", "the extension does not say when it runs", "write file://hooks.mjs:beforeEach; the events are "+strings.Join(extensionEvents, ", ")))
 		}
 	}
 }
@@ -90,22 +90,22 @@ func cut(p document.Place) (name, event string) {
 	if p.IsObject() {
 		return p.Text("id"), p.Text("hook")
 	}
-	if i := strings.LastIndex(name, ":"); i > 0 && slices.Contains(events, name[i+1:]) {
+	if i := strings.LastIndex(name, ":"); i > 0 && slices.Contains(extensionEvents, name[i+1:]) {
 		return name[:i], name[i+1:]
 	}
 	return name, ""
 }
 
 // call has a function of a file prepare the workspace, or clear up after it.
-func (r *Reader) call(p document.Place, name, event string, out *Result) {
+func (r *testbedReader) call(p document.Place, name, event string, out *testbed) {
 	name = strings.TrimPrefix(name, "file://")
-	by, known := languages[path.Ext(name)]
+	by, known := extensionLanguages[path.Ext(name)]
 	if !known {
 		out.Problems = append(out.Problems, p.Problem("unknown-program", "how "+name+" is run is not known", "name a file that ends in .mjs, .js, .ts or .py"))
 		return
 	}
 	dir := path.Dir(p.Doc.File)
-	argv := append(slices.Clone(callers[by]), name, event, event)
+	argv := append(slices.Clone(extensionCallers[by]), name, event, event)
 	line := command.Line{Argv: argv, Dir: dir, At: func(int) schema.Position { return p.At() }}
 	found := command.Reader{Source: r.src}.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
@@ -121,7 +121,7 @@ func (r *Reader) call(p document.Place, name, event string, out *Result) {
 
 // stage copies the rules that are listed into the workspace. Without a list the agent finds
 // those that are in the workspace already, and without a workspace there is no such agent.
-func (r *Reader) stage(p document.Place, out *Result) {
+func (r *testbedReader) stage(p document.Place, out *testbed) {
 	if out.Workspace == nil || !p.IsObject() {
 		return
 	}
@@ -152,7 +152,7 @@ func (r *Reader) stage(p document.Place, out *Result) {
 }
 
 // stageFile copies one file into the workspace.
-func (r *Reader) stageFile(at document.Place, name, to string, out *Result) {
+func (r *testbedReader) stageFile(at document.Place, name, to string, out *testbed) {
 	found := r.src.Read(document.Reference{At: at.At(), Path: name, Role: "workspace"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if found.Found() {

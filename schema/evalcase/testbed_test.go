@@ -1,4 +1,4 @@
-package testbed_test
+package evalcase
 
 import (
 	"encoding/json"
@@ -11,12 +11,11 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // repository has the files that the workspaces of the tests name.
-func repository() fstest.MapFS {
+func testbedRepository() fstest.MapFS {
 	return fstest.MapFS{
 		"shop/shop.txt":            {Data: []byte("closed"), Mode: 0o644},
 		"shop/bin/open":            {Data: []byte("#!/bin/sh"), Mode: 0o755},
@@ -30,7 +29,7 @@ func repository() fstest.MapFS {
 }
 
 // read reads the workspace of a suite and of a test, each as YAML; empty for none.
-func read(t *testing.T, suite, own string) testbed.Result {
+func readTestbed(t *testing.T, suite, own string) testbed {
 	t.Helper()
 	value := func(text string) document.Place {
 		if text == "" {
@@ -42,7 +41,7 @@ func read(t *testing.T, suite, own string) testbed.Result {
 		}
 		return document.Place{Doc: doc, Path: []any{"workspace"}}
 	}
-	return testbed.NewReader(document.Source{FS: repository(), Root: "suites", KeyRoot: "suites"}).Read(testbed.Source{Suite: value(suite), Own: value(own)})
+	return newTestbedReader(document.Source{FS: testbedRepository(), Root: "suites", KeyRoot: "suites"}).Read(testbedSource{Suite: value(suite), Own: value(own)})
 }
 
 // words are the files of a workspace by path, with a star where they may be run.
@@ -60,7 +59,7 @@ func words(files []workspace.File) string {
 
 // TestTemplate reads the files of a folder without those of git, by what they hold.
 func TestTemplate(t *testing.T) {
-	got := read(t, "{template: ../shop, isolation: shared}", "")
+	got := readTestbed(t, "{template: ../shop, isolation: shared}", "")
 	if len(got.Problems) > 0 || got.Workspace == nil {
 		t.Fatalf("problems %v, want none", got.Problems)
 	}
@@ -71,7 +70,7 @@ func TestTemplate(t *testing.T) {
 	if diff := cmp.Diff(want, got.Inputs); diff != "" {
 		t.Errorf("inputs (-want +got):\n%s", diff)
 	}
-	if again := read(t, "../shared/workspace.yaml", ""); again.Workspace == nil || words(again.Workspace.Files) != "bin/open* shop.txt" || len(again.Workspace.After) != 1 {
+	if again := readTestbed(t, "../shared/workspace.yaml", ""); again.Workspace == nil || words(again.Workspace.Files) != "bin/open* shop.txt" || len(again.Workspace.After) != 1 {
 		t.Errorf("the workspace of a file is %+v with problems %v, want the template and a hook after", again.Workspace, again.Problems)
 	}
 }
@@ -79,7 +78,7 @@ func TestTemplate(t *testing.T) {
 // TestHooks reads the program of each event, and that of the test wins.
 func TestHooks(t *testing.T) {
 	suite := `{hooks: {before_all: {command: [python3, ../hooks/prepare.py, "{{workspace_path}}"], timeout_ms: 1500}, before_each: {reset: fast}, after_each: {script: "echo bye", cwd: "{{workspace_path}}"}}}`
-	got := read(t, suite, "")
+	got := readTestbed(t, suite, "")
 	if len(got.Problems) > 0 || got.Workspace == nil || len(got.Workspace.Before) != 1 || len(got.Workspace.After) != 1 {
 		t.Fatalf("workspace %+v, problems %v; want one hook before and one after", got.Workspace, got.Problems)
 	}
@@ -93,7 +92,7 @@ func TestHooks(t *testing.T) {
 	if !after.InWorkspace || after.Timeout != time.Minute || strings.Join(after.Argv, "|") != "sh|-c|echo bye" {
 		t.Errorf("the hook after is %+v, want one for the shell that starts in the workspace", after)
 	}
-	own := read(t, suite, "{hooks: {before_all: {command: [date]}}}")
+	own := readTestbed(t, suite, "{hooks: {before_all: {command: [date]}}}")
 	if len(own.Workspace.Before) != 1 || own.Workspace.Before[0].Argv[0] != "date" || len(own.Workspace.After) != 1 {
 		t.Errorf("with a hook of the test: %+v, want that one and the suite's after", own.Workspace)
 	}
@@ -106,11 +105,11 @@ func TestWhatIsNotMade(t *testing.T) {
 		{"{mode: static}", "a folder of one machine"}, {"{repos: [{path: a}]}", "a clone of another repository"}, {"{env: {A: b}}", "environment variables"},
 		{"{template: ../shop, mode: pooled}", ""},
 	} {
-		if got := read(t, tt.text, ""); !strings.Contains(got.Lacks, tt.want) || tt.want == "" && got.Lacks != "" {
+		if got := readTestbed(t, tt.text, ""); !strings.Contains(got.Lacks, tt.want) || tt.want == "" && got.Lacks != "" {
 			t.Errorf("%s lacks %q, want %q", tt.text, got.Lacks, tt.want)
 		}
 	}
-	if got := read(t, "", ""); got.Workspace != nil || got.Lacks != "" {
+	if got := readTestbed(t, "", ""); got.Workspace != nil || got.Lacks != "" {
 		t.Errorf("no workspace is read as %+v", got)
 	}
 }
@@ -128,7 +127,7 @@ func TestMistakes(t *testing.T) {
 		{"{hooks: {before_all: {command: [./gone.sh]}}}", "gone.sh does not exist"},
 		{"{mode: shared}", "write one of pooled, temp, static"},
 	} {
-		got := read(t, tt.text, "")
+		got := readTestbed(t, tt.text, "")
 		text := ""
 		for _, p := range got.Problems {
 			text += p.String() + "\n"
@@ -146,7 +145,7 @@ func TestALargeTemplate(t *testing.T) {
 		files["big/"+string(rune('a'+i%26))+time.Duration(i).String()] = &fstest.MapFile{Data: []byte("x")}
 	}
 	doc, _ := document.Parse("suites/a.yaml", []byte("workspace: {template: ../big}\n"))
-	got := testbed.NewReader(document.Source{FS: files}).Read(testbed.Source{Suite: document.Place{Doc: doc, Path: []any{"workspace"}}})
+	got := newTestbedReader(document.Source{FS: files}).Read(testbedSource{Suite: document.Place{Doc: doc, Path: []any{"workspace"}}})
 	if len(got.Problems) != 1 || got.Problems[0].Rule != "too-large" {
 		t.Errorf("problems %v, want one of the rule too-large", got.Problems)
 	}
@@ -155,7 +154,7 @@ func TestALargeTemplate(t *testing.T) {
 // TestIdentity holds what counts for a workspace: what the files hold, and not where they are.
 func TestIdentity(t *testing.T) {
 	encode := func(text string) string {
-		raw, err := json.Marshal(read(t, text, "").Workspace)
+		raw, err := json.Marshal(readTestbed(t, text, "").Workspace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +182,7 @@ func TestEnvironment(t *testing.T) {
 		{"a program that is told the folder", `{workdir: ./made, setup: {command: [python3, ../hooks/prepare.py, ./made, made], cwd: "."}}`, "", "python3 ../hooks/prepare.py {{workspace_path}} {{workspace_path}}", false},
 		{"a program in the folder", `{workdir: ../shop, setup: {command: [ls], cwd: ../shop}}`, "bin/open* shop.txt", "ls", true},
 	} {
-		got := read(t, tt.text, "")
+		got := readTestbed(t, tt.text, "")
 		if len(got.Problems) > 0 || got.Workspace == nil || got.Lacks != "" {
 			t.Errorf("%s: problems %v, lacks %q; want neither", tt.name, got.Problems, got.Lacks)
 			continue

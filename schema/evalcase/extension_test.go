@@ -1,4 +1,4 @@
-package testbed_test
+package evalcase
 
 import (
 	"strings"
@@ -9,12 +9,11 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/testbed"
 	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // extended reads the workspace and the extensions of a suite of AgentV 5.
-func extended(t *testing.T, text string) testbed.Result {
+func extended(t *testing.T, text string) testbed {
 	t.Helper()
 	doc, problems := document.Parse("suites/a.yaml", []byte(text))
 	if doc == nil || schema.HasErrors(problems) {
@@ -24,8 +23,8 @@ func extended(t *testing.T, text string) testbed.Result {
 		"suites/hooks.mjs": {Data: []byte("export function beforeAll() {}")}, "suites/hooks.ts": {Data: []byte("")}, "suites/hooks.py": {Data: []byte("")}, "suites/notes.md": {Data: []byte("")},
 		"suites/bench/a.txt": {Data: []byte("a")}, "suites/bench/skills/b.md": {Data: []byte("b")}, "rules/pdf/SKILL.md": {Data: []byte("pdf")}, "rules/AGENTS.md": {Data: []byte("be kind")},
 	}
-	reader := testbed.NewReader(document.Source{FS: files, Root: "suites", KeyRoot: "suites"})
-	return reader.Read(testbed.Source{Suite: document.Place{Doc: doc, Path: []any{"environment"}}, Extensions: document.Place{Doc: doc, Path: []any{"extensions"}}})
+	reader := newTestbedReader(document.Source{FS: files, Root: "suites", KeyRoot: "suites"})
+	return reader.Read(testbedSource{Suite: document.Place{Doc: doc, Path: []any{"environment"}}, Extensions: document.Place{Doc: doc, Path: []any{"extensions"}}})
 }
 
 // TestExtensions: programs run in the order of their events, by what runs their language, and
