@@ -23,7 +23,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
-	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
@@ -361,7 +360,7 @@ func compile(src document.Source, file string, fragments *evalcase.FragmentFinde
 	case doc == nil:
 		return def, problems
 	case def.Dialect == "":
-		def.Dialect = dialect.Detect(doc)
+		def.Dialect = Detect(doc)
 	}
 	if def.Dialect == schema.DialectEvalcase {
 		if fragments.Suite(doc) != "" {
@@ -373,9 +372,9 @@ func compile(src document.Source, file string, fragments *evalcase.FragmentFinde
 		return def, nil
 	}
 	if def.Dialect == "" {
-		def.Other = append(problems, dialect.Misfit(doc, src.Root)...)
+		def.Other = append(problems, misfit(doc, src.Root)...)
 		if len(def.Other) == 0 {
-			other, looksLike := dialect.Resemblance(doc, src.Root)
+			other, looksLike := resemblance(doc, src.Root)
 			if !looksLike {
 				other = doc.Problem(schema.RuleNoDefinition, "the file is not a definition", "")
 				other.Severity = schema.Note
@@ -422,7 +421,7 @@ func (d *Definition) isSidecar(src document.Source) bool {
 		return false
 	}
 	doc, _ := document.Open(src.FS, stem(d.File)+".jsonl")
-	return doc != nil && dialect.Detect(doc) == schema.DialectEvalcase
+	return doc != nil && Detect(doc) == schema.DialectEvalcase
 }
 
 // nonDefinitionProblems returns the problems of files that are not definitions: the

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -123,7 +122,7 @@ func (r *reads) holdsTests(name string) bool {
 	doc, problems := document.Open(r.fsys, name)
 	is := doc == nil && len(problems) > 0
 	if doc != nil {
-		is = dialect.Detect(doc) != "" || len(dialect.Misfit(doc, "")) > 0
+		is = Detect(doc) != "" || len(misfit(doc, "")) > 0
 	}
 	forms.put(key, is)
 	return is

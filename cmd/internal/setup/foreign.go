@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // A Foreign describes a file of another tool.
@@ -97,7 +97,7 @@ func described(fsys fs.FS, f Foreign) (Foreign, bool) {
 	if doc == nil {
 		return f, false
 	}
-	f.Dialect = dialect.Detect(doc)
+	f.Dialect = load.Detect(doc)
 	if f.Dialect == schema.DialectTestcase {
 		f.Dialect = "" // a name and a description are in files of every kind
 	}

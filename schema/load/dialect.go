@@ -1,8 +1,4 @@
-// Package dialect tells which dialect a file is of, and says of one that is of
-// none what it lacks.
-//
-// Most callers want [Detect], and [Misfit] where that finds nothing.
-package dialect
+package load
 
 import (
 	"fmt"
@@ -152,9 +148,9 @@ func isEnvelope(doc *document.Document) bool {
 	return doc.Items("test_cases") == 0
 }
 
-// Misfit returns what is wrong with a file below root that looks like a definition
+// misfit returns what is wrong with a file below root that looks like a definition
 // and is not one. It is empty for a file that does not even look like one.
-func Misfit(doc *document.Document, root string) []schema.Problem {
+func misfit(doc *document.Document, root string) []schema.Problem {
 	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
 		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+".checks.yaml"+" alone", "rename the file")}
 	}
@@ -220,7 +216,7 @@ var caseOf = map[string]string{
 }
 
 // needs are the fields without which a dialect is not known.
-var needs = map[string][]string{
+var dialectNeeds = map[string][]string{
 	schema.DialectEvalcase:  {"id", "expected_outcome"},
 	schema.DialectPromptval: {"test_type", "testing_prompt"},
 	schema.DialectTestcase:  {"name"},
@@ -234,7 +230,7 @@ func nearlyHas(doc *document.Document, dialect string, keys []string) bool {
 	}
 	known := doc.Fields(caseOf[dialect])
 	strange := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(known, key) })
-	return !slices.ContainsFunc(needs[dialect], func(field string) bool {
+	return !slices.ContainsFunc(dialectNeeds[dialect], func(field string) bool {
 		return !slices.Contains(keys, field) && suggest.Nearest(field, strange) == ""
 	})
 }
@@ -315,7 +311,7 @@ func lacking(dialect string, keys []string) string {
 		return "give each of the `test_cases` a `name`"
 	}
 	var missing []string
-	for _, m := range needs[dialect] {
+	for _, m := range dialectNeeds[dialect] {
 		if !slices.Contains(keys, m) {
 			missing = append(missing, "`"+m+"`")
 		}
@@ -325,6 +321,3 @@ func lacking(dialect string, keys []string) string {
 	}
 	return "add " + strings.Join(missing, " and ")
 }
-
-// stem is a path without its extension.
-func stem(file string) string { return strings.TrimSuffix(file, path.Ext(file)) }

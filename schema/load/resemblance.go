@@ -1,4 +1,4 @@
-package dialect
+package load
 
 import (
 	"fmt"
@@ -51,16 +51,16 @@ func isField(key string) bool {
 
 // foreign are keys of files that are something else, whatever else they have:
 // JSON Schemas, descriptions of APIs, packages, workflows and deployments.
-var foreign = []string{
+var foreignForms = []string{
 	"properties", "$defs", "openapi", "swagger", "apiVersion", "jsonrpc", "dependencies", "devDependencies", "scripts",
 	"lockfileVersion", "services", "jobs", "repos", "targets", "providers", "mcpServers", "resources",
 }
 
-// Resemblance warns of a file below root that nobody would miss: it is not a
+// resemblance warns of a file below root that nobody would miss: it is not a
 // definition, and nothing in it is a mistake in one, but it looks like one. The
 // warning names the nearest dialect and what the file lacks. ok is false for a
 // file that looks like none.
-func Resemblance(doc *document.Document, root string) (p schema.Problem, ok bool) {
+func resemblance(doc *document.Document, root string) (p schema.Problem, ok bool) {
 	if isForeign(doc) {
 		return p, false
 	}
@@ -86,7 +86,7 @@ func warning(doc *document.Document, dialect, lacks string) schema.Problem {
 
 func isForeign(doc *document.Document) bool {
 	return strings.Contains(doc.Text("$schema"), "json-schema.org") ||
-		slices.ContainsFunc(doc.Keys(), func(key string) bool { return slices.Contains(foreign, key) })
+		slices.ContainsFunc(doc.Keys(), func(key string) bool { return slices.Contains(foreignForms, key) })
 }
 
 // nearest is the likeness that most keys speak for; nil where none does.
@@ -96,7 +96,7 @@ func nearest(doc *document.Document, at []any) *likeness {
 	most := 0
 	for i := range likenesses {
 		l := &likenesses[i]
-		strong, weak, together := count(l.strong, keys), count(l.weak, keys), count(l.together, keys)
+		strong, weak, together := countOf(l.strong, keys), countOf(l.weak, keys), countOf(l.together, keys)
 		all := len(l.together) > 0 && together == len(l.together)
 		if l.dialect == schema.DialectTestcase && all {
 			all = slices.Contains([]string{"normal", "hard"}, doc.Text(append(at, "difficulty")...)) &&
@@ -109,7 +109,7 @@ func nearest(doc *document.Document, at []any) *likeness {
 	return best
 }
 
-func count(wanted, keys []string) int {
+func countOf(wanted, keys []string) int {
 	n := 0
 	for _, w := range wanted {
 		if slices.Contains(keys, w) {
@@ -123,7 +123,7 @@ func count(wanted, keys []string) int {
 func (l *likeness) lacking(doc *document.Document, root string, at []any) string {
 	keys := doc.Keys(at...)
 	var missing []string
-	for _, field := range needs[l.dialect] {
+	for _, field := range dialectNeeds[l.dialect] {
 		if !slices.Contains(keys, field) {
 			missing = append(missing, "`"+field+"`")
 		}
@@ -179,7 +179,7 @@ func resembled(doc *document.Document, at []any) string {
 	for _, dialect := range contentDialects {
 		i := slices.IndexFunc(likenesses, func(l likeness) bool { return l.dialect == dialect })
 		l := likenesses[i]
-		if own := count(distinctive[dialect], keys); own > 0 && own+count(l.strong, keys)+count(l.weak, keys) > 1 {
+		if own := countOf(distinctive[dialect], keys); own > 0 && own+countOf(l.strong, keys)+countOf(l.weak, keys) > 1 {
 			return dialect
 		}
 	}

@@ -1,11 +1,10 @@
-package dialect_test
+package load
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/dialect"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
@@ -17,13 +16,13 @@ func said(t *testing.T, name, text string) string {
 	if doc == nil {
 		t.Fatal(problems)
 	}
-	if found := dialect.Detect(doc); found != "" {
+	if found := Detect(doc); found != "" {
 		return "is " + found
 	}
-	if wrong := dialect.Misfit(doc, "test_definitions"); len(wrong) > 0 {
+	if wrong := misfit(doc, "test_definitions"); len(wrong) > 0 {
 		return "is wrong: " + wrong[0].Message
 	}
-	p, ok := dialect.Resemblance(doc, "test_definitions")
+	p, ok := resemblance(doc, "test_definitions")
 	if !ok {
 		return ""
 	}
