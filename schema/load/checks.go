@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/check"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -106,7 +105,7 @@ func (r *checksReader) read() {
 		cases[id], known = c, append(known, id)
 	}
 	for _, id := range r.Doc.Keys() {
-		list, found := check.Read(r.Doc, fmt.Sprintf("the checks of %q", id), id)
+		list, found := readChecks(r.Doc, fmt.Sprintf("the checks of %q", id), id)
 		r.Problems = append(r.Problems, found...)
 		c, ok := cases[id]
 		switch {
@@ -128,7 +127,7 @@ func (r *checksReader) read() {
 // attach adds checks to a case, and to those that it has. They take the place of
 // a judge that nobody asked for, and have no share in the score unless nothing
 // else has.
-func (r *checksReader) attach(c *schema.Case, list []check.Check) {
+func (r *checksReader) attach(c *schema.Case, list []boundedCheck) {
 	if len(list) == 0 {
 		return
 	}

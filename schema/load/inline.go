@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/check"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
@@ -23,7 +22,7 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 			continue
 		}
 		before := len(r.Problems)
-		list, found := check.Read(doc, "the checks", place...)
+		list, found := readChecks(doc, "the checks", place...)
 		r.Problems = append(r.Problems, found...)
 		c, ok := at[doc.At(way...)]
 		switch {

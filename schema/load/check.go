@@ -1,5 +1,4 @@
-// Package check reads the cheap assertions that cases of every dialect may have.
-package check
+package load
 
 import (
 	"cmp"
@@ -20,24 +19,24 @@ import (
 // maxPattern bounds a pattern, whose compiled form grows with it.
 const maxPattern = 4096
 
-// A Check is a check with the bound of the quantity that it looks at.
-type Check struct {
+// A boundedCheck is a check with the bound of the quantity that it looks at.
+type boundedCheck struct {
 	evaluator.Check
 	// Most is nil for checks of the answer.
 	Most *float64
 }
 
-type reader struct{ document.Complaints }
+type checkReader struct{ document.Complaints }
 
-// Read reads the list of checks at a place of a document. of names the list in
+// readChecks reads the list of checks at a place of a document. of names the list in
 // problems. The checks have no ID yet, and one that has a problem is left out.
-func Read(doc *document.Document, of string, at ...any) ([]Check, []schema.Problem) {
-	r := reader{document.Complaints{Doc: doc}}
+func readChecks(doc *document.Document, of string, at ...any) ([]boundedCheck, []schema.Problem) {
+	r := checkReader{document.Complaints{Doc: doc}}
 	if !doc.IsList(at...) || doc.Items(at...) == 0 {
 		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
 		return nil, r.Problems
 	}
-	var out []Check
+	var out []boundedCheck
 	for i := range doc.Items(at...) {
 		item := append(slices.Clip(at), i)
 		found := doc.CheckPart("#Check", schema.Error, item...)
@@ -50,7 +49,7 @@ func Read(doc *document.Document, of string, at ...any) ([]Check, []schema.Probl
 			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", item...)
 			continue
 		}
-		check := Check{Check: evaluator.Check{Kind: keys[0]}}
+		check := boundedCheck{Check: evaluator.Check{Kind: keys[0]}}
 		r.value(&check, append(item, keys[0])...)
 		out = append(out, check)
 	}
@@ -58,7 +57,7 @@ func Read(doc *document.Document, of string, at ...any) ([]Check, []schema.Probl
 }
 
 // value reads what a check compares with.
-func (r *reader) value(check *Check, at ...any) {
+func (r *checkReader) value(check *boundedCheck, at ...any) {
 	check.Text = r.Doc.Text(at...)
 	switch check.Kind {
 	case evaluator.CheckAny, evaluator.CheckAll:
@@ -75,13 +74,13 @@ func (r *reader) value(check *Check, at ...any) {
 	}
 }
 
-func (r *reader) decode(into any, at ...any) {
+func (r *checkReader) decode(into any, at ...any) {
 	if err := json.Unmarshal(r.Doc.JSON(at...), into); err != nil {
 		r.Fail("decode", err.Error(), "", at...)
 	}
 }
 
-func (r *reader) pattern(text string, at ...any) {
+func (r *checkReader) pattern(text string, at ...any) {
 	if n := len(text); n > maxPattern {
 		r.Fail("regex", fmt.Sprintf("the pattern has %d bytes", n), fmt.Sprintf("it may have %d", maxPattern), at...)
 	} else if _, err := regexp.Compile(text); err != nil {
@@ -89,7 +88,7 @@ func (r *reader) pattern(text string, at ...any) {
 	}
 }
 
-func (r *reader) form(check *Check, at ...any) {
+func (r *checkReader) form(check *boundedCheck, at ...any) {
 	raw := r.Doc.JSON(at...)
 	if !r.Doc.IsObject(at...) {
 		if string(raw) == "false" {
@@ -113,7 +112,7 @@ func formHint(err error) string {
 }
 
 // path reads where json_path looks, and the value that has to be there.
-func (r *reader) path(check *Check, at ...any) {
+func (r *checkReader) path(check *boundedCheck, at ...any) {
 	text := r.Doc.Text(append(slices.Clip(at), "path")...)
 	if _, ok := evaluator.ParsePath(strings.TrimPrefix(text, "$")); !ok {
 		r.Fail("json-path", fmt.Sprintf("the path %q cannot be read", text), "write names and indexes, such as items[0].name", append(slices.Clip(at), "path")...)
