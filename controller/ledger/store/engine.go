@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"github.com/gavel-evals/gavel/controller/ledger/liveness"
 )
 
 // An Order says what a change may be made next to.
@@ -77,7 +75,7 @@ type Store struct {
 	engine     Engine
 	native     Native
 	name, path string
-	lives      *liveness.Locks
+	lives      *runLocks
 	vanished   func() error // nil for what cannot vanish
 }
 
@@ -101,14 +99,14 @@ type Native struct {
 // New returns a store on another engine than a file. name is what people are told,
 // without secrets.
 func New(e Engine, n Native, name string) *Store {
-	return &Store{engine: e, native: n, name: name, path: name, lives: liveness.Heartbeats()}
+	return &Store{engine: e, native: n, name: name, path: name, lives: heartbeatLocks()}
 }
 
 // Path is the full path of the file, or what another database is called.
 func (s *Store) Path() string { return s.path }
 
 // Locks tell which runs are alive.
-func (s *Store) Locks() *liveness.Locks { return s.lives }
+func (s *Store) Locks() *runLocks { return s.lives }
 
 // DB is the database, for what [Store.Each] and [Store.Submit] cannot do.
 func (s *Store) DB() *sql.DB { return s.native.DB }

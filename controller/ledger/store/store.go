@@ -17,8 +17,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/ledger/liveness"
 )
 
 // A Config says where the file is.
@@ -43,7 +41,7 @@ type file struct {
 	full   string
 	opened os.FileInfo
 	db     *sql.DB
-	lives  *liveness.Locks
+	lives  *runLocks
 	refuse error // every write, where it is not nil
 
 	mu    sync.Mutex
@@ -113,7 +111,7 @@ func (s *file) connect(path, mode string, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	s.full, s.opened, s.lives = path, opened, liveness.New(path+"-runs")
+	s.full, s.opened, s.lives = path, opened, newLocks(path+"-runs")
 	s.db = sql.OpenDB(&connector{db.Driver(), dsn(path, mode, wait), s})
 	// A connection is dear to open and cannot read faster than a core.
 	conns := max(4, runtime.GOMAXPROCS(0)) + 1

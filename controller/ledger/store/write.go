@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-
-	"github.com/gavel-evals/gavel/controller/ledger/liveness"
 )
 
 // maxBatch bounds how many writes share one transaction, and with it how long
@@ -22,7 +20,7 @@ type write struct {
 // does not end it, for it serves others too.
 type turn struct {
 	*Tx
-	lock  liveness.WriteLock
+	lock  writeLock
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt // by text, kept from one transaction to the next
 }

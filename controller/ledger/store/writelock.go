@@ -1,4 +1,4 @@
-package liveness
+package store
 
 import "time"
 
@@ -12,19 +12,19 @@ const (
 	turnWait = 250 * time.Millisecond
 )
 
-// A WriteLock lets the writers of several processes write by turns. SQLite itself
+// A writeLock lets the writers of several processes write by turns. SQLite itself
 // lets a writer that has much to write begin again and again before another
 // comes to it, which may then wait for so long that its leases end.
-type WriteLock struct{ lives *Locks }
+type writeLock struct{ lives *runLocks }
 
-// WriteLock is that of the writers of one ledger.
-func (v *Locks) WriteLock() WriteLock { return WriteLock{v} }
+// writeLock is that of the writers of one ledger.
+func (v *runLocks) WriteLock() writeLock { return writeLock{v} }
 
 // Acquire waits until it is the caller's turn, and gives what to call when it is
 // over. One lock marks the writer, and another one the next in line, which holds
 // it until it writes. A process that waits for too long goes ahead: SQLite sees
 // to it that nobody else writes then.
-func (t WriteLock) Acquire() (release func()) {
+func (t writeLock) Acquire() (release func()) {
 	f := t.lives.openFile()
 	if f == nil {
 		return func() {}

@@ -1,6 +1,4 @@
-// Package liveness tells which runs and which writers on this machine are alive,
-// by locks that the system lets go with their process.
-package liveness
+package store
 
 import (
 	"crypto/rand"
@@ -13,12 +11,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// Locks tell which runs on this machine are alive. Every run locks a byte of
+// runLocks tell which runs on this machine are alive. Every run locks a byte of
 // one file, its slot, for as long as it lives, and the system lets go of the
 // lock with the process. Where there are no such locks the slot is 0, and a
 // run that was killed is waited for until its leases end. They are safe for
 // concurrent use.
-type Locks struct {
+type runLocks struct {
 	path string
 
 	mu sync.Mutex
@@ -28,16 +26,16 @@ type Locks struct {
 	slots map[int64]bool
 }
 
-// New returns those who share the file at path, which is made when the first
+// newLocks returns those who share the file at path, which is made when the first
 // run begins.
-func New(path string) *Locks { return &Locks{path: path, slots: map[int64]bool{}} }
+func newLocks(path string) *runLocks { return &runLocks{path: path, slots: map[int64]bool{}} }
 
-// Heartbeats returns those who share no file: everybody else may be alive as far as
+// heartbeatLocks returns those who share no file: everybody else may be alive as far as
 // they can tell, until their leases end.
-func Heartbeats() *Locks { return New("") }
+func heartbeatLocks() *runLocks { return newLocks("") }
 
 // Begin names a new run and locks its slot.
-func (v *Locks) Begin() (run string, slot int64) {
+func (v *runLocks) Begin() (run string, slot int64) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	slot = int64(binary.BigEndian.Uint64(random[:])>>2) + 1
@@ -53,7 +51,7 @@ func (v *Locks) Begin() (run string, slot int64) {
 	return run, slot
 }
 
-func (v *Locks) open() error {
+func (v *runLocks) open() error {
 	if v.file != nil {
 		return nil
 	}
@@ -63,7 +61,7 @@ func (v *Locks) open() error {
 }
 
 // openFile returns the file, or nil where it cannot be had.
-func (v *Locks) openFile() *os.File {
+func (v *runLocks) openFile() *os.File {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.open() != nil {
@@ -73,7 +71,7 @@ func (v *Locks) openFile() *os.File {
 }
 
 // End lets go of a slot.
-func (v *Locks) End(slot int64) {
+func (v *runLocks) End(slot int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.slots[slot] && v.path != "" {
@@ -83,14 +81,14 @@ func (v *Locks) End(slot int64) {
 }
 
 // Mine reports whether a run is one of this process and has not ended.
-func (v *Locks) Mine(run string) bool {
+func (v *runLocks) Mine(run string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.slots[slotOf(run)]
 }
 
 // Alive reports whether a run lives, or may live as far as anybody can tell.
-func (v *Locks) Alive(run string) bool {
+func (v *runLocks) Alive(run string) bool {
 	slot := slotOf(run)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -110,7 +108,7 @@ func slotOf(run string) int64 {
 }
 
 // Close lets go of every slot.
-func (v *Locks) Close() error {
+func (v *runLocks) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.file == nil {

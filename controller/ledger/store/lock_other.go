@@ -1,6 +1,6 @@
 //go:build !linux
 
-package liveness
+package store
 
 import (
 	"errors"
