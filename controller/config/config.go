@@ -161,7 +161,7 @@ type Target struct {
 	// the header that takes it as it is; empty for a bearer token.
 	APIKeyEnv string
 	KeyHeader string `json:",omitempty"`
-	// Preset is the server whose name was written as the provider, which is openai.
+	// preset is the server whose name was written as the provider, which is openai.
 	Preset string `json:",omitempty"`
 	// HTTP is how an http target is asked and answers.
 	HTTP httpagent.Format `json:",omitzero"`

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/target/preset"
 )
 
 // form is gavel.yaml as it is written.
@@ -346,7 +344,7 @@ func (f targetForm) parameters() map[string]json.RawMessage {
 
 // fill puts the provider's defaults where nothing is set.
 func (t *Target) fill() {
-	if server, ok := preset.Named(t.Provider); ok {
+	if server, ok := LookupPreset(t.Provider); ok {
 		t.Preset, t.Provider, t.KeyHeader = server.Name, OpenAI, server.Header
 		t.BaseURL, t.APIKeyEnv = cmp.Or(t.BaseURL, server.BaseURL), cmp.Or(t.APIKeyEnv, server.KeyEnv)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -98,7 +97,7 @@ func (k *checker) revision(t Target) {
 // others.
 func (k *checker) fields(t Target) {
 	own, written := providers[t.Provider], cmp.Or(t.Preset, t.Provider)
-	if server, ok := preset.Named(t.Preset); ok && t.BaseURL == "" {
+	if server, ok := LookupPreset(t.Preset); ok && t.BaseURL == "" {
 		k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `base_url`, which differs from account to account", written),
 			"add base_url: "+server.Form, "targets", t.Name)
 	}

@@ -32,7 +32,7 @@ var rules = []rule{
 	},
 	{in: []string{"controller/config"}, except: []string{"controller/config/configfile"}, never: []string{"controller/ledger", "controller/gitrepo", "controller/forge", "controller/evaluate", "controller/run"}, reason: "settings are values, and open nothing"},
 	{
-		in: []string{"controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/queue"}, except: []string{"controller/target/httpagent", "controller/target/preset"},
+		in: []string{"controller/target", "controller/evaluate", "controller/ledger", "controller/run", "controller/queue"}, except: []string{"controller/target/httpagent", "controller/config"},
 		never:  []string{"controller/gitrepo", "controller/forge", "controller/report", "controller/review", "reporters"},
 		reason: "a case is judged and stored the same way from every door",
 	},

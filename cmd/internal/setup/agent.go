@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -156,7 +155,7 @@ func askCommand(ctx context.Context, console *Console) (Agent, error) {
 func askModel(ctx context.Context, console *Console, provider string) (agent Agent, err error) {
 	own := provider == ""
 	if own {
-		known := slices.Concat(providerChoices, preset.Names())
+		known := slices.Concat(providerChoices, config.PresetNames())
 		n, err := console.Choose(ctx, "Whose model?", append(known, "of another server with OpenAI's protocol"))
 		if err != nil {
 			return agent, err
@@ -167,7 +166,7 @@ func askModel(ctx context.Context, console *Console, provider string) (agent Age
 		provider = known[n]
 	}
 	agent.Provider = provider
-	server, _ := preset.Named(provider)
+	server, _ := config.LookupPreset(provider)
 	if server.Form != "" {
 		if agent.BaseURL, err = console.AskRequired(ctx, "Base URL", server.Form); err != nil {
 			return agent, err

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -151,7 +150,7 @@ func (f Flags) agent() (agent Agent, said bool, err error) {
 		return agent, false, mistake(`--provider command needs the program; add --command, such as --command "python agent.py"`)
 	}
 	agent, err = model("--", provider, f.Model, f.KeyEnv)
-	server, isServer := preset.Named(provider)
+	server, isServer := config.LookupPreset(provider)
 	switch {
 	case err != nil:
 	case f.BaseURL != "":
@@ -188,9 +187,9 @@ var providerChoices = []string{config.OpenAI, config.Anthropic, config.Gemini}
 
 // model returns a model target from flags that begin with prefix.
 func model(prefix, provider, name, key string) (Agent, error) {
-	server, isServer := preset.Named(provider)
+	server, isServer := config.LookupPreset(provider)
 	if keys[provider] == "" && !isServer {
-		known := slices.Concat(providerChoices, preset.Names(), []string{config.HTTP, config.Command, config.Mock})
+		known := slices.Concat(providerChoices, config.PresetNames(), []string{config.HTTP, config.Command, config.Mock})
 		hint := cmp.Or(suggest.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
 		return Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
 	}

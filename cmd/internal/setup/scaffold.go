@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/safefile"
-	"github.com/gavel-evals/gavel/controller/target/preset"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -47,7 +46,7 @@ type Agent struct {
 
 // IsModel reports whether the agent is a model of a provider, which can judge, too.
 func (a Agent) IsModel() bool {
-	_, isServer := preset.Named(a.Provider)
+	_, isServer := config.LookupPreset(a.Provider)
 	return isServer || slices.Contains([]string{config.OpenAI, config.Anthropic, config.Gemini}, a.Provider)
 }
 

@@ -1,7 +1,4 @@
-// Package preset is the table of servers that speak OpenAI's protocol and have a
-// name as a provider in gavel.yaml: where they are, how they take a key, and what
-// the variable of the key is called by convention.
-package preset
+package config
 
 import (
 	"fmt"
@@ -9,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Server speaks OpenAI's Chat Completions protocol.
-type Server struct {
+// A preset speaks OpenAI's Chat Completions protocol.
+type preset struct {
 	// Name is the provider in gavel.yaml.
 	Name string
 	// BaseURL is where the server is; empty where that differs from account to
@@ -25,8 +22,8 @@ type Server struct {
 	Page string
 }
 
-// Servers are sorted by name.
-var Servers = []Server{
+// presets are sorted by name.
+var presets = []preset{
 	{
 		Name: "azure", Form: "https://RESOURCE.openai.azure.com/openai/v1", Header: "Api-Key", KeyEnv: "AZURE_OPENAI_API_KEY",
 		Page: "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
@@ -66,30 +63,30 @@ var Servers = []Server{
 	},
 }
 
-// Named is the server of a name.
-func Named(name string) (s Server, ok bool) {
-	i := slices.IndexFunc(Servers, func(s Server) bool { return s.Name == name })
+// LookupPreset is the server of a name.
+func LookupPreset(name string) (s preset, ok bool) {
+	i := slices.IndexFunc(presets, func(s preset) bool { return s.Name == name })
 	if i < 0 {
-		return Server{}, false
+		return preset{}, false
 	}
-	return Servers[i], true
+	return presets[i], true
 }
 
-// Names are those of all servers.
-func Names() []string {
-	names := make([]string, 0, len(Servers))
-	for _, s := range Servers {
+// PresetNames are those of all servers.
+func PresetNames() []string {
+	names := make([]string, 0, len(presets))
+	for _, s := range presets {
 		names = append(names, s.Name)
 	}
 	return names
 }
 
-// Table is the documentation of all servers in Markdown.
-func Table() string {
+// presetTable is the documentation of all servers in Markdown.
+func presetTable() string {
 	var b strings.Builder
 	b.WriteString("| `provider` | `base_url` | key | variable of the key |\n|:--|:--|:--|:--|\n")
 	code := func(text string) string { return "`" + text + "`" }
-	for _, s := range Servers {
+	for _, s := range presets {
 		at, key, variable := code(s.BaseURL), "`Authorization: Bearer …`", "`api_key_env`, if the server asks for one"
 		if s.BaseURL == "" {
 			at = "required, such as " + code(s.Form)

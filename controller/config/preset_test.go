@@ -1,4 +1,4 @@
-package preset
+package config
 
 import (
 	"net/url"
@@ -10,21 +10,21 @@ import (
 
 // TestTable holds the page for readers against the table of the code.
 func TestTable(t *testing.T) {
-	page, err := os.ReadFile("../../../examples/agents.md")
+	page, err := os.ReadFile("../../examples/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(page), Table()) {
-		t.Errorf("examples/agents.md lacks the table; it must contain:\n%s", Table())
+	if !strings.Contains(string(page), presetTable()) {
+		t.Errorf("examples/agents.md lacks the table; it must contain:\n%s", presetTable())
 	}
 }
 
 // TestServers are sorted, complete, and name the vendor's page.
 func TestServers(t *testing.T) {
-	if names := Names(); !slices.IsSorted(names) {
+	if names := PresetNames(); !slices.IsSorted(names) {
 		t.Errorf("the servers are not sorted: %q", names)
 	}
-	for _, s := range Servers {
+	for _, s := range presets {
 		if (s.BaseURL == "") == (s.Form == "") {
 			t.Errorf("%s has the address %q and the form %q, want one of them", s.Name, s.BaseURL, s.Form)
 		}
@@ -33,11 +33,11 @@ func TestServers(t *testing.T) {
 				t.Errorf("%s: %s is not an address", s.Name, address)
 			}
 		}
-		if got, ok := Named(s.Name); !ok || got != s {
+		if got, ok := LookupPreset(s.Name); !ok || got != s {
 			t.Errorf("the server named %s is %v, %t", s.Name, got, ok)
 		}
 	}
-	if _, ok := Named("openai"); ok {
+	if _, ok := LookupPreset("openai"); ok {
 		t.Error("openai is a preset, want it to be the provider that presets stand for")
 	}
 }
