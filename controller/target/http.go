@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An httpAgent is a deployed agent that answers requests over HTTP.
+// A httpAgent is a deployed agent that answers requests over HTTP.
 type httpAgent struct {
 	wire
 	endpoint, method string

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/complaint"
 	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 )
@@ -76,7 +75,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	if errors.As(err, &redirect) {
 		return w.fail(Error{Message: redirect.Error()})
 	}
-	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + complaint.Unreached(err).Error()})
+	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + unreached(err).Error()})
 }
 
 // ended is the error of a call whose context is over.
@@ -90,7 +89,7 @@ func (b base) ended(ctx context.Context) error {
 // refused returns the error of a reply that is not a success.
 func (w *wire) refused(resp *http.Response, body []byte) error {
 	status := resp.StatusCode
-	said := complaint.Read(resp.Header, body, w.now())
+	said := readComplaint(resp.Header, body, w.now())
 	text := cmp.Or(http.StatusText(status), "unknown status")
 	e := Error{
 		Status: status,

@@ -1,6 +1,4 @@
-// Package complaint reads what a provider says that is wrong: the body and the
-// headers of a reply that is not a success, in the forms that are in use.
-package complaint
+package target
 
 import (
 	"bytes"
@@ -15,8 +13,8 @@ import (
 	"time"
 )
 
-// A Complaint is what a provider says is wrong.
-type Complaint struct {
+// A complaint is what a provider says is wrong.
+type complaint struct {
 	Message string
 	// Wait is how long it asks to wait; 0 where it does not.
 	Wait time.Duration
@@ -24,9 +22,9 @@ type Complaint struct {
 	Spent bool
 }
 
-// Read finds what a provider says; a body of no known form is the message
+// readComplaint finds what a provider says; a body of no known form is the message
 // itself. The time to wait may be in the headers, which win, or in the body.
-func Read(header http.Header, body []byte, now time.Time) Complaint {
+func readComplaint(header http.Header, body []byte, now time.Time) complaint {
 	c := read(body)
 	if wait := retryAfter(header, now); wait > 0 {
 		c.Wait = wait
@@ -38,7 +36,7 @@ func Read(header http.Header, body []byte, now time.Time) Complaint {
 // whether the address is right where nothing is there, and how to ask less often where
 // too much was asked. A model that is not there is another mistake, and a spent quota
 // does not come back by asking less.
-func (c Complaint) Advice(status int) string {
+func (c complaint) Advice(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests && !c.Spent:
 		return "; lower `concurrency`, or set `requests_per_minute` at the target"
@@ -48,8 +46,8 @@ func (c Complaint) Advice(status int) string {
 	return ""
 }
 
-// Unreached is the cause of a request that no server answered, without its address.
-func Unreached(err error) error {
+// unreached is the cause of a request that no server answered, without its address.
+func unreached(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		err = request.Err
 	}
@@ -59,7 +57,7 @@ func Unreached(err error) error {
 	return err
 }
 
-func read(body []byte) Complaint {
+func read(body []byte) complaint {
 	var form struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
@@ -71,7 +69,7 @@ func read(body []byte) Complaint {
 		body = list[0]
 	}
 	if json.Unmarshal(body, &form) != nil {
-		return Complaint{Message: string(bytes.TrimSpace(body))}
+		return complaint{Message: string(bytes.TrimSpace(body))}
 	}
 	var inner struct {
 		Message string   `json:"message"`
@@ -81,9 +79,9 @@ func read(body []byte) Complaint {
 	// An error of another form leaves the message as it is.
 	_ = json.Unmarshal(form.Error, &inner)
 	if inner.Message == "" {
-		return Complaint{Message: cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body))}
+		return complaint{Message: cmp.Or(plain(form.Error), form.Message, plain(form.Detail), string(body))}
 	}
-	c := Complaint{Message: inner.Message, Spent: inner.Code == "insufficient_quota"}
+	c := complaint{Message: inner.Message, Spent: inner.Code == "insufficient_quota"}
 	for _, d := range inner.Details {
 		d.add(&c)
 	}
@@ -99,7 +97,7 @@ type detail struct {
 	} `json:"violations"`
 }
 
-func (d detail) add(c *Complaint) {
+func (d detail) add(c *complaint) {
 	if d.RetryDelay != "" {
 		c.Wait = limited(parseWait(d.RetryDelay))
 	}
