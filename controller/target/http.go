@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -33,11 +32,11 @@ func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
 	name, address := "url", cfg.URL
 	if cfg.URLTemplate != "" {
 		name = "url_template"
-		if address, err = endpoint.Fill(cfg.URLTemplate, env.Commit, env.PullRequest); err != nil {
+		if address, err = fillEndpoint(cfg.URLTemplate, env.Commit, env.PullRequest); err != nil {
 			return nil, err
 		}
 	}
-	if err := endpoint.Check(name, address); err != nil {
+	if err := checkEndpoint(name, address); err != nil {
 		return nil, err
 	}
 	h := &httpAgent{wire: w, endpoint: address, method: cmp.Or(cfg.HTTP.Method, http.MethodPost)}

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -63,7 +62,7 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 		return model{}, err
 	}
 	m := model{wire: w, protocol: p, id: cfg.Model, parameters: map[string]json.RawMessage{}}
-	if m.url, err = endpoint.Below(cmp.Or(cfg.BaseURL, p.base), p.path); err != nil {
+	if m.url, err = belowEndpoint(cmp.Or(cfg.BaseURL, p.base), p.path); err != nil {
 		return m, err
 	}
 	if cfg.Model == "" {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/endpoint"
 	"github.com/gavel-evals/gavel/controller/target/secret"
 )
 
@@ -30,7 +29,7 @@ type wire struct {
 func newWire(cfg config.Target, env Env, b base) (wire, error) {
 	w := wire{
 		base: b, keyEnv: cfg.APIKeyEnv,
-		client: &http.Client{Transport: env.Transport, CheckRedirect: endpoint.CheckRedirect},
+		client: &http.Client{Transport: env.Transport, CheckRedirect: checkRedirect},
 	}
 	if cfg.APIKeyEnv == "" {
 		return w, nil
@@ -71,7 +70,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	if ctx := req.Context(); ctx.Err() != nil {
 		return w.ended(ctx)
 	}
-	var redirect endpoint.RedirectError
+	var redirect redirectError
 	if errors.As(err, &redirect) {
 		return w.fail(Error{Message: redirect.Error()})
 	}

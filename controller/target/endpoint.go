@@ -1,6 +1,4 @@
-// Package endpoint is where a target is: the checks of its address, and which
-// redirects from there are followed.
-package endpoint
+package target
 
 import (
 	"errors"
@@ -10,8 +8,8 @@ import (
 	"strings"
 )
 
-// Check refuses what no request can be sent to.
-func Check(key, endpoint string) error {
+// checkEndpoint refuses what no request can be sent to.
+func checkEndpoint(key, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	switch {
 	case err != nil:
@@ -23,31 +21,31 @@ func Check(key, endpoint string) error {
 	return nil
 }
 
-// A RedirectError is a redirect that is not followed.
-type RedirectError string
+// A redirectError is a redirect that is not followed.
+type redirectError string
 
 // Error says what was refused.
-func (e RedirectError) Error() string { return string(e) }
+func (e redirectError) Error() string { return string(e) }
 
-// CheckRedirect follows a redirect only to where the operator sent the request
+// checkRedirect follows a redirect only to where the operator sent the request
 // and the credential: the same host by the same scheme. Go turns a redirected
 // POST into a GET for most statuses, which would ask for something else.
-func CheckRedirect(req *http.Request, via []*http.Request) error {
+func checkRedirect(req *http.Request, via []*http.Request) error {
 	from, to := via[0].URL, req.URL
 	switch {
 	case !strings.EqualFold(from.Host, to.Host) || from.Scheme != to.Scheme:
-		return RedirectError(fmt.Sprintf("refused a redirect from %s://%s to %s://%s", from.Scheme, from.Host, to.Scheme, to.Host))
+		return redirectError(fmt.Sprintf("refused a redirect from %s://%s to %s://%s", from.Scheme, from.Host, to.Scheme, to.Host))
 	case req.Method != via[0].Method:
-		return RedirectError(fmt.Sprintf("%s redirects without the request; name the final address in gavel.yaml", from.Host))
+		return redirectError(fmt.Sprintf("%s redirects without the request; name the final address in gavel.yaml", from.Host))
 	case len(via) > 3:
-		return RedirectError(fmt.Sprintf("more than 3 redirects at %s", from.Host))
+		return redirectError(fmt.Sprintf("more than 3 redirects at %s", from.Host))
 	}
 	return nil
 }
 
-// Fill puts the commit and the pull request in the place of {sha} and {pr}. It
+// fillEndpoint puts the commit and the pull request in the place of {sha} and {pr}. It
 // refuses a template with a hole that there is nothing for.
-func Fill(template, commit, pullRequest string) (string, error) {
+func fillEndpoint(template, commit, pullRequest string) (string, error) {
 	for _, hole := range []struct{ name, value, what string }{
 		{"{sha}", commit, "a commit"}, {"{pr}", pullRequest, "a pull request"},
 	} {
@@ -62,9 +60,9 @@ func Fill(template, commit, pullRequest string) (string, error) {
 	return template, nil
 }
 
-// Below is the address of a path at an endpoint, whose query stays.
-func Below(endpoint, path string) (string, error) {
-	if err := Check("base_url", endpoint); err != nil {
+// belowEndpoint is the address of a path at an endpoint, whose query stays.
+func belowEndpoint(endpoint, path string) (string, error) {
+	if err := checkEndpoint("base_url", endpoint); err != nil {
 		return "", err
 	}
 	u, err := url.Parse(endpoint)
