@@ -6,17 +6,17 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/target"
 )
 
 // Scrub returns a function that removes the credentials of both sides' targets from
 // kept texts.
 func (p *Prepared) Scrub() func(string) string {
-	return secret.Scrub(p.targets(), p.req.LookupEnv)
+	return target.ScrubSecrets(p.targets(), p.req.LookupEnv)
 }
 
 // Secrets returns those credentials.
-func (p *Prepared) Secrets() []string { return secret.Values(p.targets(), p.req.LookupEnv) }
+func (p *Prepared) Secrets() []string { return target.Secrets(p.targets(), p.req.LookupEnv) }
 
 func (p *Prepared) targets() []config.Target {
 	targets := slices.Collect(maps.Values(p.req.Head.Config.Targets))

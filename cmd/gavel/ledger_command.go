@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -88,7 +88,7 @@ func (c ledgerApp) exportLedger(ctx context.Context, w *workspace, store *ledger
 		return usageError("ledger export needs a repository, whose gavel.yaml names the secrets that are left out; name one with -C")
 	}
 	if cfg, _, err := c.OwnConfig(w); err == nil {
-		c.Secrets.Add(secret.Values(slices.Collect(maps.Values(cfg.Targets)), c.LookupEnv)...)
+		c.Secrets.Add(target.Secrets(slices.Collect(maps.Values(cfg.Targets)), c.LookupEnv)...)
 	}
 	out := bufio.NewWriter(c.Stdout)
 	err := store.Export(ctx, func(line json.RawMessage) error {

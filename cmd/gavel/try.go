@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/target"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -65,7 +64,7 @@ func (t *tryRun) run(ctx context.Context, w *workspace) error {
 	if err != nil {
 		return err
 	}
-	t.Secrets.Add(secret.Values(slices.Collect(maps.Values(at.Config.Targets)), t.LookupEnv)...)
+	t.Secrets.Add(target.Secrets(slices.Collect(maps.Values(at.Config.Targets)), t.LookupEnv)...)
 	system := t.system
 	if !t.hasSystem {
 		p := document.NewPromptReader(w.Files, at.Config.Settings()).Prompt(cfg.Name)
@@ -160,7 +159,7 @@ func (t *tryRun) hider(cfg config.Target) func(string) string {
 	var pairs []string
 	for _, name := range cfg.Variables() {
 		if value := strings.TrimSpace(t.Env(name)); value != "" {
-			pairs = append(pairs, value, secret.Redacted)
+			pairs = append(pairs, value, target.Redacted)
 		}
 	}
 	return strings.NewReplacer(pairs...).Replace

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/target"
 )
 
 // A wire carries requests and keeps the last one with its reply.
@@ -77,11 +77,11 @@ func (w *wire) headers(h http.Header) map[string]string {
 		switch name {
 		case "Authorization", "Proxy-Authorization":
 			scheme, rest, _ := strings.Cut(value, " ")
-			if value = secret.Redacted; rest != "" {
-				value = scheme + " " + secret.Redacted
+			if value = target.Redacted; rest != "" {
+				value = scheme + " " + target.Redacted
 			}
 		case "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie":
-			value = secret.Redacted
+			value = target.Redacted
 		}
 		out[name] = value
 	}

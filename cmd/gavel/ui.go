@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
-	"github.com/gavel-evals/gavel/controller/target/secret"
+	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -162,7 +162,7 @@ func hidden(a *App, w *workspace) (func(string) string, error) {
 		return nil, err
 	}
 	var known redact.Values
-	known.Add(secret.Values(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
+	known.Add(target.Secrets(slices.Collect(maps.Values(cfg.Targets)), a.LookupEnv)...)
 	return func(text string) string { return a.Secrets.Text(known.Text(text)) }, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -162,7 +161,7 @@ func conformSecret(t *testing.T, target Target) {
 	if !errors.As(err, &fault) || fault.Retry {
 		t.Fatalf("got %v, want a final *Error", err)
 	}
-	if strings.Contains(err.Error(), testKey) || !strings.Contains(err.Error(), secret.Redacted) {
+	if strings.Contains(err.Error(), testKey) || !strings.Contains(err.Error(), Redacted) {
 		t.Errorf("got %q", err)
 	}
 	if fault.Err != nil {

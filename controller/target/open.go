@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -90,7 +89,7 @@ func (e *OpenError) Error() string { return fmt.Sprintf("open target %s: %v", e.
 func (e *OpenError) Unwrap() error { return e.Err }
 
 func open(cfg config.Target, env Env) (Target, error) {
-	b := base{name: cfg.Name, hide: secret.Scrub([]config.Target{cfg}, env.Lookup), now: env.Now}
+	b := base{name: cfg.Name, hide: ScrubSecrets([]config.Target{cfg}, env.Lookup), now: env.Now}
 	switch cfg.Provider {
 	case config.OpenAI, config.Gemini:
 		return newOpenAI(cfg, env, b)

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -97,7 +96,7 @@ func TestReplayCorrupt(t *testing.T) {
 
 func TestRecorder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rec", "a.jsonl")
-	scrub := func(s string) string { return strings.ReplaceAll(s, testKey, secret.Redacted) }
+	scrub := func(s string) string { return strings.ReplaceAll(s, testKey, Redacted) }
 	record := func(cases ...string) {
 		t.Helper()
 		r, err := NewRecorder(path, scrub)

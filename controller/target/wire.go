@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/secret"
 )
 
 // maxReply bounds a reply in bytes, unpacked. The longest that models write is
@@ -21,7 +20,7 @@ const maxReply = 8 << 20
 type wire struct {
 	base
 	client *http.Client
-	key    secret.Value
+	key    secret
 	keyEnv string
 }
 
@@ -35,7 +34,7 @@ func newWire(cfg config.Target, env Env, b base) (wire, error) {
 		return w, nil
 	}
 	v, _ := env.Lookup(cfg.APIKeyEnv)
-	if w.key = secret.Value(strings.TrimSpace(v)); w.key == "" {
+	if w.key = secret(strings.TrimSpace(v)); w.key == "" {
 		return w, fmt.Errorf("environment variable %s (api_key_env) is not set: write export %[1]s=…", cfg.APIKeyEnv)
 	}
 	return w, nil

@@ -1,5 +1,4 @@
-// Package secret keeps credentials out of what is printed and stored.
-package secret
+package target
 
 import (
 	"fmt"
@@ -11,33 +10,33 @@ import (
 	"github.com/gavel-evals/gavel/controller/redact"
 )
 
-// A Value is a credential. Everything that prints or encodes it shows
+// A secret is a credential. Everything that prints or encodes it shows
 // [Redacted].
-type Value string
+type secret string
 
 // Redacted replaces a credential.
 const Redacted = redact.Sign
 
 // Format prints [Redacted] for every verb.
-func (Value) Format(f fmt.State, _ rune) { fmt.Fprint(f, Redacted) }
+func (secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, Redacted) }
 
 // MarshalText is [Redacted], in JSON and in logs.
-func (Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
+func (secret) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
-// Scrub returns a function that replaces the credentials of the targets by
+// ScrubSecrets returns a function that replaces the credentials of the targets by
 // [Redacted] wherever their values are in a text, see [redact.Values]. Text that
 // only looks like a credential stays: whether an agent tells one is for the
 // cases to judge.
-func Scrub(targets []config.Target, lookup func(name string) (string, bool)) func(string) string {
+func ScrubSecrets(targets []config.Target, lookup func(name string) (string, bool)) func(string) string {
 	var known redact.Values
-	known.Add(Values(targets, lookup)...)
+	known.Add(Secrets(targets, lookup)...)
 	return known.Hide
 }
 
-// Values are the credentials of targets: the values of every api_key_env, of the
+// Secrets are the credentials of targets: the values of every api_key_env, of the
 // variables of headers, and of those env variables that are secrets by their name or
 // are URLs with a password. A nil lookup finds none.
-func Values(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
+func Secrets(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
 	if lookup == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package secret
+package target
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ func TestScrub(t *testing.T) {
 		"HEADER": "from-a-header-9", "LONG_KEY": "key-0123456789/+", "LONGER_TOKEN": "key-0123456789/+&\"more", "STUB_KEY": "none",
 		"LOG_LEVEL": "debugging", "STORE": "postgres://u:hunter2@db/x", "SITE": "https://example.org/",
 	}
-	scrub := Scrub([]config.Target{
+	scrub := ScrubSecrets([]config.Target{
 		{APIKeyEnv: "LONG_KEY"}, {APIKeyEnv: "STUB_KEY"}, {APIKeyEnv: "UNSET"},
 		{HTTP: httpagent.Format{Headers: []httpagent.Header{{Name: "X-Team", Value: "evals"}, {Name: "X-Key", Env: "HEADER", Prefix: "Token "}}}},
 		{Env: []string{"LONGER_TOKEN", "LOG_LEVEL", "STORE", "SITE", "UNSET_TOKEN"}},
@@ -40,12 +40,12 @@ func TestScrub(t *testing.T) {
 }
 
 func TestSecretPrints(t *testing.T) {
-	s := Value("sk-test/0123456789")
+	s := secret("sk-test/0123456789")
 	encoded, err := json.Marshal(map[string]any{"key": s})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%v %s %q %x %#v %+v", s, s, s, s, s, struct{ Key Value }{s}) + string(encoded)
+	got := fmt.Sprintf("%v %s %q %x %#v %+v", s, s, s, s, s, struct{ Key secret }{s}) + string(encoded)
 	want := `[redacted] [redacted] [redacted] [redacted] [redacted] {Key:[redacted]}{"key":"[redacted]"}`
 	if got != want {
 		t.Errorf("got %s", got)
@@ -56,7 +56,7 @@ func TestSecretPrints(t *testing.T) {
 // evaluators: a case that forbids them must fail.
 func TestKeysByTheirForm(t *testing.T) {
 	in := "sk-proj-" + strings.Repeat("aB3x", 12)
-	if got := Scrub(nil, func(string) (string, bool) { return "", false })(in); got != in {
+	if got := ScrubSecrets(nil, func(string) (string, bool) { return "", false })(in); got != in {
 		t.Errorf("scrub(%q) = %q", in, got)
 	}
 }
