@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/gavel-evals/gavel/controller/target/agentjson"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -142,10 +141,10 @@ func agentReply(data []byte) (Reply, error) {
 	reply := Reply{
 		Messages: make([]schema.Message, 0, len(in.Messages)),
 		Model:    in.Model,
-		Revision: cmp.Or(agentjson.Text(in.Metadata["revision"]), in.Revision),
+		Revision: cmp.Or(decodeText(in.Metadata["revision"]), in.Revision),
 		End:      string(in.Metadata["end"]) == "true",
-		System:   agentjson.Text(in.Metadata["system_prompt"]),
-		Tools:    agentjson.Tools(in.Metadata["tools"]),
+		System:   decodeText(in.Metadata["system_prompt"]),
+		Tools:    decodeTools(in.Metadata["tools"]),
 		Traced:   true,
 		Usage: verdict.Usage{
 			Calls:        1,
@@ -172,14 +171,14 @@ func (m agentMessage) read() (schema.Message, error) {
 		return out, fmt.Errorf("its role is %q; a reply holds only what the agent added, of roles assistant and tool", m.Role)
 	}
 	var err error
-	if out.Content, err = agentjson.Content(m.Content); err != nil {
+	if out.Content, err = decodeContent(m.Content); err != nil {
 		return out, err
 	}
 	for _, c := range m.ToolCalls {
 		if c.Function.Name == "" {
 			return out, errors.New("a tool call has no function name")
 		}
-		arguments := cmp.Or(agentjson.Text(c.Function.Arguments), "{}")
+		arguments := cmp.Or(decodeText(c.Function.Arguments), "{}")
 		call := functionCall(c.ID, c.Function.Name, arguments)
 		call.DurationMS = c.DurationMS
 		out.ToolCalls = append(out.ToolCalls, call)

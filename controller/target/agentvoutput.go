@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/target/agentjson"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -71,7 +70,7 @@ func decodeAgentV(stdout []byte) (out agentvOutput, ok bool) {
 		}
 	}
 	if raw, has := fields["text"]; has {
-		text := agentjson.Text(raw)
+		text := decodeText(raw)
 		out.text = &text
 	}
 	return out, out.text != nil || len(out.messages) > 0 || strings.TrimSpace(out.failure) != ""
@@ -147,17 +146,17 @@ func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
 	said := schema.Message{Role: schema.RoleAssistant, Name: m.Name}
 	if kind := strings.TrimSpace(string(m.Content)); *m.Role == schema.RoleAssistant && kind != "" && strings.Contains(`"[`, kind[:1]) {
 		var err error
-		if said.Content, err = agentjson.Content(m.Content); err != nil {
+		if said.Content, err = decodeContent(m.Content); err != nil {
 			return nil, err
 		}
 	}
 	var results []schema.Message
 	for i, c := range m.ToolCalls {
-		call := functionCall(cmp.Or(c.ID, fmt.Sprintf("call_%d_%d", at+1, i+1)), *c.Tool, cmp.Or(agentjson.Text(c.Input), "{}"))
+		call := functionCall(cmp.Or(c.ID, fmt.Sprintf("call_%d_%d", at+1, i+1)), *c.Tool, cmp.Or(decodeText(c.Input), "{}"))
 		call.DurationMS = c.DurationMS
 		said.ToolCalls = append(said.ToolCalls, call)
 		if len(c.Output) > 0 {
-			results = append(results, schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: *c.Tool, Content: agentjson.Text(c.Output)})
+			results = append(results, schema.Message{Role: schema.RoleTool, ToolCallID: call.ID, Name: *c.Tool, Content: decodeText(c.Output)})
 		}
 	}
 	switch {

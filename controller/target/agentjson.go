@@ -1,5 +1,4 @@
-// Package agentjson reads the parts of an agent's answer that may have several forms.
-package agentjson
+package target
 
 import (
 	"bytes"
@@ -10,10 +9,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Tools reads the tools that an agent says it has: a list of functions, in
+// decodeTools reads the tools that an agent says it has: a list of functions, in
 // the form {name, description, parameters} or in that of OpenAI, or of names.
 // Metadata are the agent's own, so another form is not a mistake.
-func Tools(raw json.RawMessage) []schema.Tool {
+func decodeTools(raw json.RawMessage) []schema.Tool {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		return nil
@@ -38,12 +37,12 @@ func Tools(raw json.RawMessage) []schema.Tool {
 	return tools
 }
 
-// Content reads a message's content: a string, null, or a list of blocks
+// decodeContent reads a message's content: a string, null, or a list of blocks
 // {type, value}, whose texts are joined by line breaks. JSON blocks and other
 // values become JSON.
-func Content(raw json.RawMessage) (string, error) {
+func decodeContent(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 || raw[0] != '[' {
-		return Text(raw), nil
+		return decodeText(raw), nil
 	}
 	var blocks []json.RawMessage
 	if err := json.Unmarshal(raw, &blocks); err != nil {
@@ -53,21 +52,21 @@ func Content(raw json.RawMessage) (string, error) {
 	for _, b := range blocks {
 		var block struct {
 			Value json.RawMessage `json:"value"`
-			// Text is what OpenAI's blocks call it.
+			// decodeText is what OpenAI's blocks call it.
 			Text json.RawMessage `json:"text"`
 		}
 		if err := json.Unmarshal(b, &block); err != nil {
-			parts = append(parts, Text(b))
+			parts = append(parts, decodeText(b))
 			continue
 		}
-		parts = append(parts, cmp.Or(Text(block.Value), Text(block.Text)))
+		parts = append(parts, cmp.Or(decodeText(block.Value), decodeText(block.Text)))
 	}
 	return strings.Join(parts, "\n"), nil
 }
 
-// Text is the text of a JSON string, nothing for null or no value, and else
+// decodeText is the text of a JSON string, nothing for null or no value, and else
 // the JSON without white space.
-func Text(raw json.RawMessage) string {
+func decodeText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
 		return s
