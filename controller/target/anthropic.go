@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -50,7 +49,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	if err != nil {
 		return Reply{}, a.unsendable(err)
 	}
-	var res provider.MessagesReply
+	var res messagesReply
 	body, err := a.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
@@ -73,7 +72,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
-		Finish:   provider.Finish(res.StopReason),
+		Finish:   finishReason(res.StopReason),
 		Usage: verdict.Usage{
 			InputTokens:  int64(u.Input + u.CacheCreation + u.CacheRead),
 			OutputTokens: int64(u.Output),
@@ -81,13 +80,13 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	}, nil
 }
 
-func isThought(b provider.ReplyBlock) bool {
+func isThought(b replyBlock) bool {
 	return b.Type == "thinking" || b.Type == "redacted_thinking"
 }
 
 // readContent joins the texts of a reply and lists its calls. Thinking is not
 // part of the answer.
-func readContent(res *provider.MessagesReply, blocks []provider.ReplyBlock) answer {
+func readContent(res *messagesReply, blocks []replyBlock) answer {
 	var a answer
 	var said strings.Builder
 	var thought []string
@@ -110,10 +109,10 @@ func readContent(res *provider.MessagesReply, blocks []provider.ReplyBlock) answ
 	return a
 }
 
-func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) {
-	request := provider.MessagesRequest{
+func (a *anthropicModel) request(req Request) (messagesRequest, error) {
+	request := messagesRequest{
 		Model: a.id, MaxTokens: maxTokens, Output: a.siblings, Temperature: a.heat(req),
-		Messages: make([]provider.MessagesTurn, 0, len(req.Messages)),
+		Messages: make([]messagesTurn, 0, len(req.Messages)),
 	}
 	if req.System != "" {
 		request.System = append(request.System, textBlock(req.System))
@@ -124,21 +123,21 @@ func (a *anthropicModel) request(req Request) (provider.MessagesRequest, error) 
 		}
 	}
 	for _, t := range req.Tools {
-		parameters, err := provider.ObjectSchema(t.Name, t.Parameters)
+		parameters, err := objectSchema(t.Name, t.Parameters)
 		if err != nil {
 			return request, err
 		}
-		request.Tools = append(request.Tools, provider.MessagesTool{Name: t.Name, Description: t.Description, Schema: parameters})
+		request.Tools = append(request.Tools, messagesTool{Name: t.Name, Description: t.Description, Schema: parameters})
 	}
 	if format := a.formatFor(req); format != nil {
-		request.Output = a.withFormat(provider.Schema{Type: "json_schema", Schema: format.Schema})
+		request.Output = a.withFormat(wireSchema{Type: "json_schema", Schema: format.Schema})
 	}
 	return request, nil
 }
 
 // appendMessage adds a message in the API's form: what is said by the system
 // comes before all others, and results of tools are said by the user.
-func appendMessage(request *provider.MessagesRequest, m schema.Message) error {
+func appendMessage(request *messagesRequest, m schema.Message) error {
 	switch m.Role {
 	case schema.RoleSystem:
 		text, err := onlyText(m)
@@ -146,7 +145,7 @@ func appendMessage(request *provider.MessagesRequest, m schema.Message) error {
 		return err
 	case schema.RoleUser:
 		list, err := pieces(m)
-		said := provider.MessagesTurn{Role: m.Role}
+		said := messagesTurn{Role: m.Role}
 		for _, p := range list {
 			said.Content = append(said.Content, contentBlock(p))
 		}
@@ -160,21 +159,21 @@ func appendMessage(request *provider.MessagesRequest, m schema.Message) error {
 	return fmt.Errorf("a message has the role %q", m.Role)
 }
 
-func textBlock(text string) provider.Block { return provider.Block{Type: "text", Text: &text} }
+func textBlock(text string) Block { return Block{Type: "text", Text: &text} }
 
-func contentBlock(p piece) provider.Block {
+func contentBlock(p piece) Block {
 	if p.image == nil {
 		return textBlock(p.text)
 	}
-	return provider.Block{Type: "image", Source: &provider.Source{
+	return Block{Type: "image", Source: &imageSource{
 		Type: "base64", MediaType: p.image.Media, Data: base64.StdEncoding.EncodeToString(p.image.Data),
 	}}
 }
 
 // appendAssistant adds what the model said and called. A message that is empty
 // is left out, since the API takes none.
-func appendAssistant(request *provider.MessagesRequest, m schema.Message) error {
-	var blocks []provider.Block
+func appendAssistant(request *messagesRequest, m schema.Message) error {
+	var blocks []Block
 	var err error
 	if came := keptIn(m).Content; len(came) > 0 {
 		if err = json.Unmarshal(came, &blocks); err != nil {
@@ -184,17 +183,17 @@ func appendAssistant(request *provider.MessagesRequest, m schema.Message) error 
 		blocks, err = assistantBlocks(m)
 	}
 	if len(blocks) > 0 {
-		request.Messages = append(request.Messages, provider.MessagesTurn{Role: m.Role, Content: blocks})
+		request.Messages = append(request.Messages, messagesTurn{Role: m.Role, Content: blocks})
 	}
 	return err
 }
 
-func assistantBlocks(m schema.Message) ([]provider.Block, error) {
+func assistantBlocks(m schema.Message) ([]Block, error) {
 	text, err := onlyText(m)
 	if err != nil {
 		return nil, err
 	}
-	var blocks []provider.Block
+	var blocks []Block
 	if text != "" {
 		blocks = append(blocks, textBlock(text))
 	}
@@ -204,19 +203,19 @@ func assistantBlocks(m schema.Message) ([]provider.Block, error) {
 		if err := json.Unmarshal([]byte(arguments), &input); err != nil || input == nil {
 			return nil, fmt.Errorf("the arguments of the call %s are not a JSON object: %s", c.Function.Name, arguments)
 		}
-		blocks = append(blocks, provider.Block{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
+		blocks = append(blocks, Block{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
 	}
 	return blocks, nil
 }
 
 // appendResult adds the result of a tool. Those of calls that were made
 // together must be in one message.
-func appendResult(request *provider.MessagesRequest, m schema.Message) error {
+func appendResult(request *messagesRequest, m schema.Message) error {
 	list, err := pieces(m)
 	if err != nil {
 		return err
 	}
-	result := provider.Block{Type: "tool_result", ToolUseID: m.ToolCallID}
+	result := Block{Type: "tool_result", ToolUseID: m.ToolCallID}
 	for _, p := range list {
 		if p.image == nil && p.text == "" {
 			continue // the API takes no empty text
@@ -228,10 +227,10 @@ func appendResult(request *provider.MessagesRequest, m schema.Message) error {
 		last.Content = append(last.Content, result)
 		return nil
 	}
-	request.Messages = append(request.Messages, provider.MessagesTurn{Role: schema.RoleUser, Content: []provider.Block{result}})
+	request.Messages = append(request.Messages, messagesTurn{Role: schema.RoleUser, Content: []Block{result}})
 	return nil
 }
 
-func hasResults(m provider.MessagesTurn) bool {
+func hasResults(m messagesTurn) bool {
 	return len(m.Content) > 0 && m.Content[0].Type == "tool_result"
 }

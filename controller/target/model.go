@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -127,7 +126,7 @@ func (m *model) takeSiblings(raw json.RawMessage) error {
 
 // withFormat is what is configured for the object that has the format, and the
 // format.
-func (m *model) withFormat(format provider.Schema) map[string]any {
+func (m *model) withFormat(format wireSchema) map[string]any {
 	fields := maps.Clone(m.siblings)
 	if fields == nil {
 		fields = map[string]any{}
@@ -155,7 +154,7 @@ func (m *model) heat(req Request) *float64 {
 // post sends a request and decodes the reply, whose body it returns as well.
 // The error is an *Error.
 func (m *model) post(ctx context.Context, request, reply any) ([]byte, error) {
-	body, err := provider.Encode(request, m.parameters)
+	body, err := encodeRequest(request, m.parameters)
 	if err != nil {
 		return nil, m.unsendable(err)
 	}
@@ -171,7 +170,7 @@ func (m *model) post(ctx context.Context, request, reply any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := provider.Decode(body, reply); err != nil {
+	if err := decodeReply(body, reply); err != nil {
 		return nil, m.fail(Error{
 			Message: "the reply is not what " + m.id + " should send; is base_url right? " + err.Error(),
 		})

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -77,14 +76,14 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 	o := &openAI{model: m}
 	o.ask = map[string]func(context.Context, Request) (Reply, error){
 		apiChat: o.askChat, apiResponses: o.askResponses,
-		apiEmbedding: o.askSingle(provider.Embeddings()), apiHarm: o.askSingle(provider.Moderations()), apiLabels: o.askSingle(provider.Classification()),
+		apiEmbedding: o.askSingle(embeddingsRequest()), apiHarm: o.askSingle(moderationsRequest()), apiLabels: o.askSingle(classificationRequest()),
 	}[api]
 	return o, nil
 }
 
 // askSingle has one value made of the text of the last message. The reply is a message whose
 // content is the value as JSON.
-func (o *openAI) askSingle(api provider.Single) func(context.Context, Request) (Reply, error) {
+func (o *openAI) askSingle(api singleRequest) func(context.Context, Request) (Reply, error) {
 	return func(ctx context.Context, req Request) (Reply, error) {
 		last := ""
 		for _, m := range req.Messages {

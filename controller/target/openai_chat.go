@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -17,7 +16,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	var res provider.ChatReply
+	var res ChatReply
 	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
@@ -41,7 +40,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
-		Finish:   provider.Finish(choice.FinishReason),
+		Finish:   finishReason(choice.FinishReason),
 		Usage: verdict.Usage{
 			InputTokens: int64(u.Prompt),
 			// Gemini counts what it thinks in the total only.
@@ -52,7 +51,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 
 // extraContent keeps what Gemini adds to its calls, by their ids: it takes
 // no call back without the signature of the thought behind it.
-func extraContent(calls []schema.ToolCall, answered []provider.ChatCall) json.RawMessage {
+func extraContent(calls []schema.ToolCall, answered []chatCall) json.RawMessage {
 	extras := map[string]json.RawMessage{}
 	for i, c := range answered {
 		if c.Extra != nil {
@@ -62,10 +61,10 @@ func extraContent(calls []schema.ToolCall, answered []provider.ChatCall) json.Ra
 	return opaqueContent{Calls: extras}.opaque()
 }
 
-func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
-	request := provider.ChatRequest{
+func (o *openAI) chatRequest(req Request) (ChatRequest, error) {
+	request := ChatRequest{
 		Model:       o.id,
-		Messages:    make([]provider.ChatMessage, 0, len(req.Messages)+1),
+		Messages:    make([]ChatMessage, 0, len(req.Messages)+1),
 		Temperature: o.heat(req),
 	}
 	if req.System != "" {
@@ -79,33 +78,33 @@ func (o *openAI) chatRequest(req Request) (provider.ChatRequest, error) {
 		request.Messages = append(request.Messages, message)
 	}
 	for _, t := range req.Tools {
-		tool := provider.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-		request.Tools = append(request.Tools, provider.ChatTool{Type: "function", Function: tool})
+		tool := wireTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		request.Tools = append(request.Tools, chatTool{Type: "function", Function: tool})
 	}
 	if o.replies != nil {
 		request.Format = o.replies
 	}
 	if format := o.formatFor(req); format != nil {
-		request.Format = &provider.ChatFormat{
+		request.Format = &ChatFormat{
 			Type:   "json_schema",
-			Schema: provider.Schema{Name: format.Name, Strict: new(true), Schema: format.Schema},
+			Schema: wireSchema{Name: format.Name, Strict: new(true), Schema: format.Schema},
 		}
 	}
 	return request, nil
 }
 
-func chatText(role, text string) provider.ChatMessage {
-	return provider.ChatMessage{Role: role, Content: &provider.Content[provider.ChatPart]{Text: text}}
+func chatText(role, text string) ChatMessage {
+	return ChatMessage{Role: role, Content: &wireContent[chatPart]{Text: text}}
 }
 
-func chatMessage(m schema.Message) (provider.ChatMessage, error) {
+func chatMessage(m schema.Message) (ChatMessage, error) {
 	if m.Role == schema.RoleUser {
 		return chatUser(m)
 	}
 	// The API takes images from the user only.
 	text, err := onlyText(m)
 	if err != nil {
-		return provider.ChatMessage{}, err
+		return ChatMessage{}, err
 	}
 	message := chatText(m.Role, text)
 	switch m.Role {
@@ -124,33 +123,33 @@ func chatMessage(m schema.Message) (provider.ChatMessage, error) {
 	return message, err
 }
 
-func chatUser(m schema.Message) (provider.ChatMessage, error) {
+func chatUser(m schema.Message) (ChatMessage, error) {
 	list, err := pieces(m)
 	if err != nil {
-		return provider.ChatMessage{}, err
+		return ChatMessage{}, err
 	}
 	if len(list) == 1 && list[0].image == nil {
 		return chatText(m.Role, list[0].text), nil
 	}
-	parts := make([]provider.ChatPart, 0, len(list))
+	parts := make([]chatPart, 0, len(list))
 	for _, p := range list {
 		if p.image == nil {
-			parts = append(parts, provider.ChatPart{Type: "text", Text: p.text})
+			parts = append(parts, chatPart{Type: "text", Text: p.text})
 			continue
 		}
-		parts = append(parts, provider.ChatPart{Type: "image_url", Image: &provider.ChatImage{URL: dataURL(p.image)}})
+		parts = append(parts, chatPart{Type: "image_url", Image: &chatImage{URL: dataURL(p.image)}})
 	}
-	return provider.ChatMessage{Role: m.Role, Content: &provider.Content[provider.ChatPart]{Parts: parts}}, nil
+	return ChatMessage{Role: m.Role, Content: &wireContent[chatPart]{Parts: parts}}, nil
 }
 
-func chatCalls(m schema.Message) []provider.ChatCall {
+func chatCalls(m schema.Message) []chatCall {
 	extra := keptIn(m).Calls
-	var calls []provider.ChatCall
+	var calls []chatCall
 	for _, c := range m.ToolCalls {
-		calls = append(calls, provider.ChatCall{
-			ID: provider.Text(c.ID), Type: "function", Extra: extra[c.ID],
-			Function: provider.ChatFunction{
-				Name: provider.Text(c.Function.Name), Arguments: provider.Text(c.Function.Arguments),
+		calls = append(calls, chatCall{
+			ID: looseText(c.ID), Type: "function", Extra: extra[c.ID],
+			Function: chatFunction{
+				Name: looseText(c.Function.Name), Arguments: looseText(c.Function.Arguments),
 			},
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/target/provider"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -18,7 +17,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	var res provider.ResponsesReply
+	var res ResponsesReply
 	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
@@ -36,7 +35,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 }
 
 // responseFault is the error of a response that failed behind a status of 200.
-func (o *openAI) responseFault(res *provider.ResponsesReply, body []byte) error {
+func (o *openAI) responseFault(res *ResponsesReply, body []byte) error {
 	switch {
 	case res.Error.Message != "" || res.Status == "failed":
 		code := res.Error.Code
@@ -52,7 +51,7 @@ func (o *openAI) responseFault(res *provider.ResponsesReply, body []byte) error 
 
 // readOutput joins the texts of a response and lists its function calls.
 // Reasoning is not part of the answer.
-func readOutput(res *provider.ResponsesReply) answer {
+func readOutput(res *ResponsesReply) answer {
 	a := answer{cut: string(res.Incomplete.Reason)}
 	var said, refused strings.Builder
 	var thought []string
@@ -78,14 +77,14 @@ func readOutput(res *provider.ResponsesReply) answer {
 	return a
 }
 
-func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error) {
-	request := provider.ResponsesRequest{
+func (o *openAI) responsesRequest(req Request) (ResponsesRequest, error) {
+	request := ResponsesRequest{
 		Model: o.id, Instructions: req.System, Temperature: o.heat(req),
-		Input: make([]provider.InputItem, 0, len(req.Messages)),
+		Input: make([]inputItem, 0, len(req.Messages)),
 		Text:  o.siblings,
 	}
 	if format := o.formatFor(req); format != nil {
-		request.Text = o.withFormat(provider.Schema{
+		request.Text = o.withFormat(wireSchema{
 			Type: "json_schema", Name: format.Name, Strict: new(true), Schema: format.Schema,
 		})
 	}
@@ -97,7 +96,7 @@ func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error
 		request.Input = append(request.Input, items...)
 	}
 	for _, t := range req.Tools {
-		request.Tools = append(request.Tools, provider.Tool{
+		request.Tools = append(request.Tools, wireTool{
 			Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: new(false),
 		})
 	}
@@ -106,31 +105,31 @@ func (o *openAI) responsesRequest(req Request) (provider.ResponsesRequest, error
 
 // inputItems is a message as the items that the API makes of it: calls and
 // results are items next to the messages.
-func inputItems(m schema.Message) ([]provider.InputItem, error) {
+func inputItems(m schema.Message) ([]inputItem, error) {
 	switch m.Role {
 	case schema.RoleTool:
 		output, err := inputContent(m, "")
-		return []provider.InputItem{{Type: "function_call_output", CallID: m.ToolCallID, Output: output}}, err
+		return []inputItem{{Type: "function_call_output", CallID: m.ToolCallID, Output: output}}, err
 	case schema.RoleSystem, schema.RoleUser:
 		content, err := inputContent(m, "auto")
-		return []provider.InputItem{{Role: m.Role, Content: content}}, err
+		return []inputItem{{Role: m.Role, Content: content}}, err
 	case schema.RoleAssistant:
 		return assistantItems(m)
 	}
 	return nil, fmt.Errorf("a message has the role %q", m.Role)
 }
 
-func assistantItems(m schema.Message) ([]provider.InputItem, error) {
+func assistantItems(m schema.Message) ([]inputItem, error) {
 	text, err := onlyText(m)
 	if err != nil {
 		return nil, err
 	}
-	var items []provider.InputItem
+	var items []inputItem
 	if text != "" || len(m.ToolCalls) == 0 {
-		items = append(items, provider.InputItem{Role: m.Role, Content: &provider.Content[provider.InputPart]{Text: text}})
+		items = append(items, inputItem{Role: m.Role, Content: &wireContent[inputPart]{Text: text}})
 	}
 	for _, c := range m.ToolCalls {
-		items = append(items, provider.InputItem{
+		items = append(items, inputItem{
 			Type: "function_call", CallID: c.ID, Name: c.Function.Name, Arguments: &c.Function.Arguments,
 		})
 	}
@@ -139,21 +138,21 @@ func assistantItems(m schema.Message) ([]provider.InputItem, error) {
 
 // inputContent is the content of a message, whose images are looked at in the
 // given detail.
-func inputContent(m schema.Message, detail string) (*provider.Content[provider.InputPart], error) {
+func inputContent(m schema.Message, detail string) (*wireContent[inputPart], error) {
 	list, err := pieces(m)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 1 && list[0].image == nil {
-		return &provider.Content[provider.InputPart]{Text: list[0].text}, nil
+		return &wireContent[inputPart]{Text: list[0].text}, nil
 	}
-	parts := make([]provider.InputPart, 0, len(list))
+	parts := make([]inputPart, 0, len(list))
 	for _, p := range list {
 		if p.image == nil {
-			parts = append(parts, provider.InputPart{Type: "input_text", Text: p.text})
+			parts = append(parts, inputPart{Type: "input_text", Text: p.text})
 			continue
 		}
-		parts = append(parts, provider.InputPart{Type: "input_image", Detail: detail, ImageURL: dataURL(p.image)})
+		parts = append(parts, inputPart{Type: "input_image", Detail: detail, ImageURL: dataURL(p.image)})
 	}
-	return &provider.Content[provider.InputPart]{Parts: parts}, nil
+	return &wireContent[inputPart]{Parts: parts}, nil
 }

@@ -1,4 +1,4 @@
-package provider_test
+package target
 
 import (
 	"encoding/json"
@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/gavel-evals/gavel/controller/target/provider"
 )
 
 // TestEncodeSendsEachFieldOnce holds that a parameter replaces a field of its
 // name, and that all JSON from outside is sent as it is written.
 func TestEncodeSendsEachFieldOnce(t *testing.T) {
-	request := provider.MessagesRequest{Model: "m", MaxTokens: 7, Messages: []provider.MessagesTurn{}}
+	request := messagesRequest{Model: "m", MaxTokens: 7, Messages: []messagesTurn{}}
 	parameters := map[string]json.RawMessage{
 		"max_tokens": json.RawMessage("12345678901234567890"), "seed": json.RawMessage("0.70"),
 	}
@@ -23,7 +21,7 @@ func TestEncodeSendsEachFieldOnce(t *testing.T) {
 		parameters map[string]json.RawMessage
 		want       string
 	}{{nil, plain}, {parameters, replaced}} {
-		got, err := provider.Encode(request, tt.parameters)
+		got, err := encodeRequest(request, tt.parameters)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("encoded %s, %v; want %s", got, err, tt.want)
 		}
@@ -37,12 +35,12 @@ func TestEncodeRefuses(t *testing.T) {
 		parameters map[string]json.RawMessage
 		want       string
 	}{
-		{"a schema that is not JSON", provider.Tool{Parameters: json.RawMessage("{")}, nil, "unexpected end of JSON input"},
-		{"a parameter that is not JSON", provider.Tool{}, map[string]json.RawMessage{"a": json.RawMessage("{")}, "unexpected end of JSON input"},
+		{"a schema that is not JSON", wireTool{Parameters: json.RawMessage("{")}, nil, "unexpected end of JSON input"},
+		{"a parameter that is not JSON", wireTool{}, map[string]json.RawMessage{"a": json.RawMessage("{")}, "unexpected end of JSON input"},
 		{"a request that is not an object", "a", map[string]json.RawMessage{"a": json.RawMessage("1")}, "a request has to be an object"},
 	}
 	for _, tt := range tests {
-		if body, err := provider.Encode(tt.request, tt.parameters); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if body, err := encodeRequest(tt.request, tt.parameters); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: encoded %s with error %v, want %q", tt.name, body, err, tt.want)
 		}
 	}
@@ -82,8 +80,8 @@ func TestDecodeTakesWhatServersSend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var reply provider.ChatReply
-			if err := provider.Decode([]byte(tt.body), &reply); err != nil {
+			var reply ChatReply
+			if err := decodeReply([]byte(tt.body), &reply); err != nil {
 				t.Fatalf("decode: %v", err)
 			}
 			message := reply.Choices[0].Message
@@ -106,7 +104,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"model":"a"}}`, ""},
 		{`[]`, ""},
 	} {
-		err := provider.Decode([]byte(tt.body), &provider.ChatReply{})
+		err := decodeReply([]byte(tt.body), &ChatReply{})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want %q", tt.body, err, tt.want)
 		}
@@ -117,7 +115,7 @@ func TestDecodeRefuses(t *testing.T) {
 // that counts, known or not.
 func TestBlocksGoBackAsTheyCame(t *testing.T) {
 	const came = `[{"type":"thinking","signature":"c2ln","new":{"z":1,"a":[]}},{"type":"hologram"}]`
-	var blocks []provider.Block
+	var blocks []Block
 	if err := json.Unmarshal([]byte(came), &blocks); err != nil {
 		t.Fatalf("decode blocks: %v", err)
 	}
@@ -139,16 +137,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"output":[{"type":"message","content":[{"text":"Hi."}]}],"usage":{"input_tokens":"9"}}`))
 	f.Add([]byte(`{"content":[{"type":"text","text":"Hi."},7],"usage":{"input_tokens":1e999}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var chat provider.ChatReply
-		var responses provider.ResponsesReply
-		var messages provider.MessagesReply
+		var chat ChatReply
+		var responses ResponsesReply
+		var messages messagesReply
 		for _, reply := range []any{&chat, &responses, &messages} {
-			if err := provider.Decode(body, reply); err != nil {
+			if err := decodeReply(body, reply); err != nil {
 				return
 			}
 		}
 		messages.Blocks()
-		for _, n := range []provider.Count{chat.Usage.Total, responses.Usage.Input, messages.Usage.CacheRead} {
+		for _, n := range []wireCount{chat.Usage.Total, responses.Usage.Input, messages.Usage.CacheRead} {
 			if n < 0 || n > 1<<40 {
 				t.Errorf("%s: a count of %d", body, n)
 			}
@@ -158,12 +156,12 @@ func FuzzDecode(f *testing.F) {
 
 // TestFinish: the reasons of all providers by the names of one.
 func TestFinish(t *testing.T) {
-	for _, tt := range []struct{ reason, want provider.Text }{
+	for _, tt := range []struct{ reason, want looseText }{
 		{"stop", "stop"}, {"length", "length"}, {"content_filter", "content_filter"}, {"tool_calls", "tool_calls"}, {"function_call", "tool_calls"},
 		{"end_turn", "stop"}, {"stop_sequence", "stop"}, {"max_tokens", "length"}, {"MAX_TOKENS", "length"}, {"tool_use", "tool_calls"}, {"refusal", "refusal"},
 		{"content_filter: SAFETY", "content_filter"}, {"", ""},
 	} {
-		if got := provider.Finish(tt.reason); got != string(tt.want) {
+		if got := finishReason(tt.reason); got != string(tt.want) {
 			t.Errorf("%q is %q, want %q", tt.reason, got, tt.want)
 		}
 	}
@@ -173,18 +171,18 @@ func TestFinish(t *testing.T) {
 func TestSingle(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
-		api         provider.Single
+		api         singleRequest
 		reply, want string // empty for an error
 	}{
-		{"an embedding", provider.Embeddings(), `{"data": [{"embedding": [0.5, 1]}], "model": "e"}`, "[0.5,1]"},
-		{"no embedding", provider.Embeddings(), `{"data": []}`, ""},
-		{"nothing flagged", provider.Moderations(), `{"results": [{"flagged": false, "categories": {"hate": false}, "category_scores": {"hate": 0.2}}]}`, "{}"},
-		{"harm", provider.Moderations(), `{"results": [{"categories": {"hate": true, "violence": false}, "category_scores": {"hate": 0.9, "violence": 0.1}}]}`, `{"hate":0.9}`},
-		{"no results", provider.Moderations(), `{"error": "x"}`, ""},
-		{"labels of one of several texts", provider.Classification(), `[[{"label": "a", "score": 0.9}, {"label": "b", "score": 0.1}]]`, `{"a":0.9,"b":0.1}`},
-		{"labels of a text", provider.Classification(), `[{"label": "a", "score": 0.9}]`, `{"a":0.9}`},
-		{"an error", provider.Classification(), `{"error": "loading"}`, ""},
-		{"no labels", provider.Classification(), `[]`, ""},
+		{"an embedding", embeddingsRequest(), `{"data": [{"embedding": [0.5, 1]}], "model": "e"}`, "[0.5,1]"},
+		{"no embedding", embeddingsRequest(), `{"data": []}`, ""},
+		{"nothing flagged", moderationsRequest(), `{"results": [{"flagged": false, "categories": {"hate": false}, "category_scores": {"hate": 0.2}}]}`, "{}"},
+		{"harm", moderationsRequest(), `{"results": [{"categories": {"hate": true, "violence": false}, "category_scores": {"hate": 0.9, "violence": 0.1}}]}`, `{"hate":0.9}`},
+		{"no results", moderationsRequest(), `{"error": "x"}`, ""},
+		{"labels of one of several texts", classificationRequest(), `[[{"label": "a", "score": 0.9}, {"label": "b", "score": 0.1}]]`, `{"a":0.9,"b":0.1}`},
+		{"labels of a text", classificationRequest(), `[{"label": "a", "score": 0.9}]`, `{"a":0.9}`},
+		{"an error", classificationRequest(), `{"error": "loading"}`, ""},
+		{"no labels", classificationRequest(), `[]`, ""},
 	} {
 		got, err := tt.api.Read([]byte(tt.reply))
 		if got.Value != tt.want || (err == nil) != (tt.want != "") {

@@ -1,4 +1,4 @@
-package provider
+package target
 
 import "strings"
 
@@ -10,10 +10,10 @@ var finishes = map[string]string{
 	"max_output_tokens": "length",
 }
 
-// Finish is the reason for which a reply ended, as OpenAI's Chat Completions API names it:
+// finishReason is the reason for which a reply ended, as OpenAI's Chat Completions API names it:
 // stop, length, tool_calls or content_filter. Another reason is in small letters, and one
 // that is not known is empty. Gemini says behind a colon what a reason is about.
-func Finish(reason Text) string {
+func finishReason(reason looseText) string {
 	name, _, _ := strings.Cut(strings.ToLower(string(reason)), ":")
 	if usual := finishes[name]; usual != "" {
 		return usual
@@ -21,11 +21,11 @@ func Finish(reason Text) string {
 	return name
 }
 
-// Finish is the reason for which the response ended.
+// finishReason is the reason for which the response ended.
 func (r *ResponsesReply) Finish() string {
 	switch {
 	case r.Status == "incomplete":
-		return Finish(r.Incomplete.Reason)
+		return finishReason(r.Incomplete.Reason)
 	case r.Status != "completed":
 		return ""
 	}

@@ -1,4 +1,4 @@
-package provider
+package target
 
 import (
 	"bytes"
@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// A MessagesRequest is a request of Anthropic's Messages API.
-type MessagesRequest struct {
+// A messagesRequest is a request of Anthropic's Messages API.
+type messagesRequest struct {
 	Model       string         `json:"model"`
 	MaxTokens   int            `json:"max_tokens"`
 	System      []Block        `json:"system,omitempty"`
-	Messages    []MessagesTurn `json:"messages"`
-	Tools       []MessagesTool `json:"tools,omitempty"`
+	Messages    []messagesTurn `json:"messages"`
+	Tools       []messagesTool `json:"tools,omitempty"`
 	Output      map[string]any `json:"output_config,omitempty"`
 	Temperature *float64       `json:"temperature,omitempty"`
 }
 
-// A MessagesTurn is what the user or the assistant said.
-type MessagesTurn struct {
+// A messagesTurn is what the user or the assistant said.
+type messagesTurn struct {
 	Role    string  `json:"role"`
 	Content []Block `json:"content"`
 }
@@ -30,7 +30,7 @@ type MessagesTurn struct {
 type Block struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
-	Source    *Source         `json:"source,omitempty"`
+	Source    *imageSource    `json:"source,omitempty"`
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
@@ -58,60 +58,60 @@ func (b *Block) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// A Source is an image itself, in base64.
-type Source struct {
+// An imageSource is an image itself, in base64.
+type imageSource struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
 }
 
-// A MessagesTool offers a function.
-type MessagesTool struct {
+// A messagesTool offers a function.
+type messagesTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
 }
 
-// A MessagesReply is an answer of Anthropic's Messages API.
-type MessagesReply struct {
-	Model Text `json:"model"`
-	// Content is the blocks as they came; Blocks reads them.
+// A messagesReply is an answer of Anthropic's Messages API.
+type messagesReply struct {
+	Model looseText `json:"model"`
+	// wireContent is the blocks as they came; Blocks reads them.
 	Content     json.RawMessage `json:"content"`
-	StopReason  Text            `json:"stop_reason"`
+	StopReason  looseText       `json:"stop_reason"`
 	StopDetails struct {
-		Explanation Text `json:"explanation"`
+		Explanation looseText `json:"explanation"`
 	} `json:"stop_details"`
 	Usage struct {
-		Input         Count `json:"input_tokens"`
-		CacheCreation Count `json:"cache_creation_input_tokens"`
-		CacheRead     Count `json:"cache_read_input_tokens"`
-		Output        Count `json:"output_tokens"`
+		Input         wireCount `json:"input_tokens"`
+		CacheCreation wireCount `json:"cache_creation_input_tokens"`
+		CacheRead     wireCount `json:"cache_read_input_tokens"`
+		Output        wireCount `json:"output_tokens"`
 	} `json:"usage"`
 }
 
-// A ReplyBlock is what Gavel reads of a block of an answer.
-type ReplyBlock struct {
-	Type Text `json:"type"`
-	Text Text `json:"text"`
+// A replyBlock is what Gavel reads of a block of an answer.
+type replyBlock struct {
+	Type looseText `json:"type"`
+	Text looseText `json:"text"`
 	// Thinking is the text of a block of that type.
-	Thinking Text            `json:"thinking"`
-	ID       Text            `json:"id"`
-	Name     Text            `json:"name"`
+	Thinking looseText       `json:"thinking"`
+	ID       looseText       `json:"id"`
+	Name     looseText       `json:"name"`
 	Input    json.RawMessage `json:"input"`
 }
 
 // Blocks returns the content of an answer; nil where it has none.
-func (r *MessagesReply) Blocks() []ReplyBlock {
-	var blocks []ReplyBlock
+func (r *messagesReply) Blocks() []replyBlock {
+	var blocks []replyBlock
 	// A block that is not an object is left empty, and content that is not a
 	// list has no blocks.
 	_ = json.Unmarshal(r.Content, &blocks)
 	return blocks
 }
 
-// ObjectSchema is the schema of a tool as it is, which must be that of an
+// objectSchema is the schema of a tool as it is, which must be that of an
 // object: the API wants its type from a tool that takes nothing, too.
-func ObjectSchema(tool string, parameters json.RawMessage) (json.RawMessage, error) {
+func objectSchema(tool string, parameters json.RawMessage) (json.RawMessage, error) {
 	const object = `{"type":"object"`
 	if len(parameters) == 0 {
 		return json.RawMessage(object + "}"), nil

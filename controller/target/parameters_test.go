@@ -1,4 +1,4 @@
-package provider
+package target
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ func TestParametersOfTools(t *testing.T) {
 		want    string
 	}{
 		{ChatRequest{Model: "m"}, `{"messages":null,"model":"m","seed":1}`},
-		{ChatRequest{Model: "m", Tools: []ChatTool{{Type: "function", Function: Tool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
+		{ChatRequest{Model: "m", Tools: []chatTool{{Type: "function", Function: wireTool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
 	} {
-		got, err := Encode(tt.request, parameters)
+		got, err := encodeRequest(tt.request, parameters)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("the request is %s, %v, want %s", got, err, tt.want)
 		}

@@ -1,0 +1,85 @@
+package target
+
+import "encoding/json"
+
+// A ChatRequest is a request of OpenAI's Chat Completions API.
+type ChatRequest struct {
+	Model       string        `json:"model"`
+	Messages    []ChatMessage `json:"messages"`
+	Tools       []chatTool    `json:"tools,omitempty"`
+	Format      any           `json:"response_format,omitempty"` // a ChatFormat, or as it is configured
+	Temperature *float64      `json:"temperature,omitempty"`
+}
+
+// A ChatMessage is one message of the conversation. wireContent is left out where
+// it is nil.
+type ChatMessage struct {
+	Role       string                 `json:"role"`
+	Content    *wireContent[chatPart] `json:"content,omitempty"`
+	ToolCalls  []chatCall             `json:"tool_calls,omitempty"`
+	ToolCallID string                 `json:"tool_call_id,omitempty"`
+}
+
+// A chatPart is a text or an image of a message.
+type chatPart struct {
+	Type  string     `json:"type"`
+	Text  string     `json:"text,omitempty"`
+	Image *chatImage `json:"image_url,omitempty"`
+}
+
+// A chatImage is an image by its address.
+type chatImage struct {
+	URL string `json:"url"`
+}
+
+// A chatCall is a tool call, sent or answered.
+type chatCall struct {
+	ID       looseText    `json:"id"`
+	Type     looseText    `json:"type"`
+	Function chatFunction `json:"function"`
+	// Extra is what Gemini wants back with a call.
+	Extra json.RawMessage `json:"extra_content,omitempty"`
+}
+
+// A chatFunction is the function of a call with its arguments, which are JSON.
+type chatFunction struct {
+	Name      looseText `json:"name"`
+	Arguments looseText `json:"arguments"`
+}
+
+// A chatTool offers a function.
+type chatTool struct {
+	Type     string   `json:"type"`
+	Function wireTool `json:"function"`
+}
+
+// A ChatFormat asks for an answer that follows a JSON wireSchema.
+type ChatFormat struct {
+	Type   string     `json:"type"`
+	Schema wireSchema `json:"json_schema"`
+}
+
+// A ChatReply is an answer of OpenAI's Chat Completions API.
+type ChatReply struct {
+	Model   looseText    `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   struct {
+		Prompt     wireCount `json:"prompt_tokens"`
+		Completion wireCount `json:"completion_tokens"`
+		Total      wireCount `json:"total_tokens"`
+	} `json:"usage"`
+}
+
+// A chatChoice is one of the answers; Gavel asks for one.
+type chatChoice struct {
+	Message struct {
+		Content looseText `json:"content"`
+		Refusal looseText `json:"refusal"`
+		// Reasoning is what the model thought. It is not part of OpenAI's own API;
+		// servers that speak like it have one or the other.
+		Reasoning        looseText  `json:"reasoning"`
+		ReasoningContent looseText  `json:"reasoning_content"`
+		ToolCalls        []chatCall `json:"tool_calls"`
+	} `json:"message"`
+	FinishReason looseText `json:"finish_reason"`
+}
