@@ -159,13 +159,13 @@ func appendMessage(request *messagesRequest, m schema.Message) error {
 	return fmt.Errorf("a message has the role %q", m.Role)
 }
 
-func textBlock(text string) Block { return Block{Type: "text", Text: &text} }
+func textBlock(text string) messageBlock { return messageBlock{Type: "text", Text: &text} }
 
-func contentBlock(p piece) Block {
+func contentBlock(p piece) messageBlock {
 	if p.image == nil {
 		return textBlock(p.text)
 	}
-	return Block{Type: "image", Source: &imageSource{
+	return messageBlock{Type: "image", Source: &imageSource{
 		Type: "base64", MediaType: p.image.Media, Data: base64.StdEncoding.EncodeToString(p.image.Data),
 	}}
 }
@@ -173,7 +173,7 @@ func contentBlock(p piece) Block {
 // appendAssistant adds what the model said and called. A message that is empty
 // is left out, since the API takes none.
 func appendAssistant(request *messagesRequest, m schema.Message) error {
-	var blocks []Block
+	var blocks []messageBlock
 	var err error
 	if came := keptIn(m).Content; len(came) > 0 {
 		if err = json.Unmarshal(came, &blocks); err != nil {
@@ -188,12 +188,12 @@ func appendAssistant(request *messagesRequest, m schema.Message) error {
 	return err
 }
 
-func assistantBlocks(m schema.Message) ([]Block, error) {
+func assistantBlocks(m schema.Message) ([]messageBlock, error) {
 	text, err := onlyText(m)
 	if err != nil {
 		return nil, err
 	}
-	var blocks []Block
+	var blocks []messageBlock
 	if text != "" {
 		blocks = append(blocks, textBlock(text))
 	}
@@ -203,7 +203,7 @@ func assistantBlocks(m schema.Message) ([]Block, error) {
 		if err := json.Unmarshal([]byte(arguments), &input); err != nil || input == nil {
 			return nil, fmt.Errorf("the arguments of the call %s are not a JSON object: %s", c.Function.Name, arguments)
 		}
-		blocks = append(blocks, Block{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
+		blocks = append(blocks, messageBlock{Type: "tool_use", ID: c.ID, Name: c.Function.Name, Input: json.RawMessage(arguments)})
 	}
 	return blocks, nil
 }
@@ -215,7 +215,7 @@ func appendResult(request *messagesRequest, m schema.Message) error {
 	if err != nil {
 		return err
 	}
-	result := Block{Type: "tool_result", ToolUseID: m.ToolCallID}
+	result := messageBlock{Type: "tool_result", ToolUseID: m.ToolCallID}
 	for _, p := range list {
 		if p.image == nil && p.text == "" {
 			continue // the API takes no empty text
@@ -227,7 +227,7 @@ func appendResult(request *messagesRequest, m schema.Message) error {
 		last.Content = append(last.Content, result)
 		return nil
 	}
-	request.Messages = append(request.Messages, messagesTurn{Role: schema.RoleUser, Content: []Block{result}})
+	request.Messages = append(request.Messages, messagesTurn{Role: schema.RoleUser, Content: []messageBlock{result}})
 	return nil
 }
 

@@ -2,18 +2,18 @@ package target
 
 import "encoding/json"
 
-// A ChatRequest is a request of OpenAI's Chat Completions API.
-type ChatRequest struct {
-	Model       string        `json:"model"`
-	Messages    []ChatMessage `json:"messages"`
-	Tools       []chatTool    `json:"tools,omitempty"`
-	Format      any           `json:"response_format,omitempty"` // a ChatFormat, or as it is configured
-	Temperature *float64      `json:"temperature,omitempty"`
+// A chatRequestBody is a request of OpenAI's Chat Completions API.
+type chatRequestBody struct {
+	Model       string            `json:"model"`
+	Messages    []chatMessageBody `json:"messages"`
+	Tools       []chatTool        `json:"tools,omitempty"`
+	Format      any               `json:"response_format,omitempty"` // a chatFormatBody, or as it is configured
+	Temperature *float64          `json:"temperature,omitempty"`
 }
 
-// A ChatMessage is one message of the conversation. wireContent is left out where
+// A chatMessageBody is one message of the conversation. wireContent is left out where
 // it is nil.
-type ChatMessage struct {
+type chatMessageBody struct {
 	Role       string                 `json:"role"`
 	Content    *wireContent[chatPart] `json:"content,omitempty"`
 	ToolCalls  []chatCall             `json:"tool_calls,omitempty"`
@@ -53,14 +53,14 @@ type chatTool struct {
 	Function wireTool `json:"function"`
 }
 
-// A ChatFormat asks for an answer that follows a JSON wireSchema.
-type ChatFormat struct {
+// A chatFormatBody asks for an answer that follows a JSON wireSchema.
+type chatFormatBody struct {
 	Type   string     `json:"type"`
 	Schema wireSchema `json:"json_schema"`
 }
 
-// A ChatReply is an answer of OpenAI's Chat Completions API.
-type ChatReply struct {
+// A chatReplyBody is an answer of OpenAI's Chat Completions API.
+type chatReplyBody struct {
 	Model   looseText    `json:"model"`
 	Choices []chatChoice `json:"choices"`
 	Usage   struct {

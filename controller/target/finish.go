@@ -22,7 +22,7 @@ func finishReason(reason looseText) string {
 }
 
 // finishReason is the reason for which the response ended.
-func (r *ResponsesReply) Finish() string {
+func (r *responsesReplyBody) Finish() string {
 	switch {
 	case r.Status == "incomplete":
 		return finishReason(r.Incomplete.Reason)

@@ -12,7 +12,7 @@ import (
 type messagesRequest struct {
 	Model       string         `json:"model"`
 	MaxTokens   int            `json:"max_tokens"`
-	System      []Block        `json:"system,omitempty"`
+	System      []messageBlock `json:"system,omitempty"`
 	Messages    []messagesTurn `json:"messages"`
 	Tools       []messagesTool `json:"tools,omitempty"`
 	Output      map[string]any `json:"output_config,omitempty"`
@@ -21,13 +21,13 @@ type messagesRequest struct {
 
 // A messagesTurn is what the user or the assistant said.
 type messagesTurn struct {
-	Role    string  `json:"role"`
-	Content []Block `json:"content"`
+	Role    string         `json:"role"`
+	Content []messageBlock `json:"content"`
 }
 
-// A Block is a text, an image, a tool call or the result of one. One that was
+// A messageBlock is a text, an image, a tool call or the result of one. One that was
 // decoded is encoded again as it came, with every field that it had.
-type Block struct {
+type messageBlock struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
 	Source    *imageSource    `json:"source,omitempty"`
@@ -35,26 +35,26 @@ type Block struct {
 	Name      string          `json:"name,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
-	Content   []Block         `json:"content,omitempty"`
+	Content   []messageBlock  `json:"content,omitempty"`
 
 	came json.RawMessage
 }
 
 // MarshalJSON writes a block that was decoded as it came.
-func (b Block) MarshalJSON() ([]byte, error) {
+func (b messageBlock) MarshalJSON() ([]byte, error) {
 	if b.came != nil {
 		return b.came, nil
 	}
-	type fields Block
+	type fields messageBlock
 	return json.Marshal(fields(b))
 }
 
 // UnmarshalJSON keeps an object as it is. Anything else is an error.
-func (b *Block) UnmarshalJSON(raw []byte) error {
+func (b *messageBlock) UnmarshalJSON(raw []byte) error {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '{' {
 		return errors.New("a content block is not an object")
 	}
-	*b = Block{came: bytes.Clone(raw)}
+	*b = messageBlock{came: bytes.Clone(raw)}
 	return nil
 }
 

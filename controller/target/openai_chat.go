@@ -16,7 +16,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	var res ChatReply
+	var res chatReplyBody
 	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
@@ -61,10 +61,10 @@ func extraContent(calls []schema.ToolCall, answered []chatCall) json.RawMessage 
 	return opaqueContent{Calls: extras}.opaque()
 }
 
-func (o *openAI) chatRequest(req Request) (ChatRequest, error) {
-	request := ChatRequest{
+func (o *openAI) chatRequest(req Request) (chatRequestBody, error) {
+	request := chatRequestBody{
 		Model:       o.id,
-		Messages:    make([]ChatMessage, 0, len(req.Messages)+1),
+		Messages:    make([]chatMessageBody, 0, len(req.Messages)+1),
 		Temperature: o.heat(req),
 	}
 	if req.System != "" {
@@ -85,7 +85,7 @@ func (o *openAI) chatRequest(req Request) (ChatRequest, error) {
 		request.Format = o.replies
 	}
 	if format := o.formatFor(req); format != nil {
-		request.Format = &ChatFormat{
+		request.Format = &chatFormatBody{
 			Type:   "json_schema",
 			Schema: wireSchema{Name: format.Name, Strict: new(true), Schema: format.Schema},
 		}
@@ -93,18 +93,18 @@ func (o *openAI) chatRequest(req Request) (ChatRequest, error) {
 	return request, nil
 }
 
-func chatText(role, text string) ChatMessage {
-	return ChatMessage{Role: role, Content: &wireContent[chatPart]{Text: text}}
+func chatText(role, text string) chatMessageBody {
+	return chatMessageBody{Role: role, Content: &wireContent[chatPart]{Text: text}}
 }
 
-func chatMessage(m schema.Message) (ChatMessage, error) {
+func chatMessage(m schema.Message) (chatMessageBody, error) {
 	if m.Role == schema.RoleUser {
 		return chatUser(m)
 	}
 	// The API takes images from the user only.
 	text, err := onlyText(m)
 	if err != nil {
-		return ChatMessage{}, err
+		return chatMessageBody{}, err
 	}
 	message := chatText(m.Role, text)
 	switch m.Role {
@@ -123,10 +123,10 @@ func chatMessage(m schema.Message) (ChatMessage, error) {
 	return message, err
 }
 
-func chatUser(m schema.Message) (ChatMessage, error) {
+func chatUser(m schema.Message) (chatMessageBody, error) {
 	list, err := pieces(m)
 	if err != nil {
-		return ChatMessage{}, err
+		return chatMessageBody{}, err
 	}
 	if len(list) == 1 && list[0].image == nil {
 		return chatText(m.Role, list[0].text), nil
@@ -139,7 +139,7 @@ func chatUser(m schema.Message) (ChatMessage, error) {
 		}
 		parts = append(parts, chatPart{Type: "image_url", Image: &chatImage{URL: dataURL(p.image)}})
 	}
-	return ChatMessage{Role: m.Role, Content: &wireContent[chatPart]{Parts: parts}}, nil
+	return chatMessageBody{Role: m.Role, Content: &wireContent[chatPart]{Parts: parts}}, nil
 }
 
 func chatCalls(m schema.Message) []chatCall {

@@ -17,7 +17,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{}, o.unsendable(err)
 	}
-	var res ResponsesReply
+	var res responsesReplyBody
 	body, err := o.post(ctx, request, &res)
 	if err != nil {
 		return Reply{}, err
@@ -35,7 +35,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 }
 
 // responseFault is the error of a response that failed behind a status of 200.
-func (o *openAI) responseFault(res *ResponsesReply, body []byte) error {
+func (o *openAI) responseFault(res *responsesReplyBody, body []byte) error {
 	switch {
 	case res.Error.Message != "" || res.Status == "failed":
 		code := res.Error.Code
@@ -51,7 +51,7 @@ func (o *openAI) responseFault(res *ResponsesReply, body []byte) error {
 
 // readOutput joins the texts of a response and lists its function calls.
 // Reasoning is not part of the answer.
-func readOutput(res *ResponsesReply) answer {
+func readOutput(res *responsesReplyBody) answer {
 	a := answer{cut: string(res.Incomplete.Reason)}
 	var said, refused strings.Builder
 	var thought []string
@@ -77,8 +77,8 @@ func readOutput(res *ResponsesReply) answer {
 	return a
 }
 
-func (o *openAI) responsesRequest(req Request) (ResponsesRequest, error) {
-	request := ResponsesRequest{
+func (o *openAI) responsesRequest(req Request) (responsesRequestBody, error) {
+	request := responsesRequestBody{
 		Model: o.id, Instructions: req.System, Temperature: o.heat(req),
 		Input: make([]inputItem, 0, len(req.Messages)),
 		Text:  o.siblings,

@@ -9,11 +9,11 @@ import (
 func TestParametersOfTools(t *testing.T) {
 	parameters := map[string]json.RawMessage{"tool_choice": json.RawMessage(`"required"`), "seed": json.RawMessage("1")}
 	for _, tt := range []struct {
-		request ChatRequest
+		request chatRequestBody
 		want    string
 	}{
-		{ChatRequest{Model: "m"}, `{"messages":null,"model":"m","seed":1}`},
-		{ChatRequest{Model: "m", Tools: []chatTool{{Type: "function", Function: wireTool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
+		{chatRequestBody{Model: "m"}, `{"messages":null,"model":"m","seed":1}`},
+		{chatRequestBody{Model: "m", Tools: []chatTool{{Type: "function", Function: wireTool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
 	} {
 		got, err := encodeRequest(tt.request, parameters)
 		if err != nil || string(got) != tt.want {

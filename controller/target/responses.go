@@ -1,7 +1,7 @@
 package target
 
-// A ResponsesRequest is a request of OpenAI's Responses API.
-type ResponsesRequest struct {
+// A responsesRequestBody is a request of OpenAI's Responses API.
+type responsesRequestBody struct {
 	Model        string         `json:"model"`
 	Instructions string         `json:"instructions,omitempty"`
 	Input        []inputItem    `json:"input"`
@@ -30,8 +30,8 @@ type inputPart struct {
 	ImageURL string `json:"image_url,omitempty"`
 }
 
-// A ResponsesReply is an answer of OpenAI's Responses API.
-type ResponsesReply struct {
+// A responsesReplyBody is an answer of OpenAI's Responses API.
+type responsesReplyBody struct {
 	Model  looseText    `json:"model"`
 	Status looseText    `json:"status"`
 	Output []outputItem `json:"output"`

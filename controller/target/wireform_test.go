@@ -80,7 +80,7 @@ func TestDecodeTakesWhatServersSend(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var reply ChatReply
+			var reply chatReplyBody
 			if err := decodeReply([]byte(tt.body), &reply); err != nil {
 				t.Fatalf("decode: %v", err)
 			}
@@ -104,7 +104,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{`{"model":"a"}}`, ""},
 		{`[]`, ""},
 	} {
-		err := decodeReply([]byte(tt.body), &ChatReply{})
+		err := decodeReply([]byte(tt.body), &chatReplyBody{})
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want %q", tt.body, err, tt.want)
 		}
@@ -115,7 +115,7 @@ func TestDecodeRefuses(t *testing.T) {
 // that counts, known or not.
 func TestBlocksGoBackAsTheyCame(t *testing.T) {
 	const came = `[{"type":"thinking","signature":"c2ln","new":{"z":1,"a":[]}},{"type":"hologram"}]`
-	var blocks []Block
+	var blocks []messageBlock
 	if err := json.Unmarshal([]byte(came), &blocks); err != nil {
 		t.Fatalf("decode blocks: %v", err)
 	}
@@ -137,8 +137,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"output":[{"type":"message","content":[{"text":"Hi."}]}],"usage":{"input_tokens":"9"}}`))
 	f.Add([]byte(`{"content":[{"type":"text","text":"Hi."},7],"usage":{"input_tokens":1e999}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var chat ChatReply
-		var responses ResponsesReply
+		var chat chatReplyBody
+		var responses responsesReplyBody
 		var messages messagesReply
 		for _, reply := range []any{&chat, &responses, &messages} {
 			if err := decodeReply(body, reply); err != nil {
