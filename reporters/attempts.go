@@ -8,13 +8,13 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Attempts has the attempts of a case and the comparison of its prompts.
+// An Attempts has the attempts of a case and the comparison of its prompts.
 type Attempts struct {
 	attempts   []verdict.Attempt
 	comparison *verdict.Comparison
 }
 
-// NewAttempts returns the record of a case; nil where it has neither.
+// NewAttempts returns the attempts of a case; nil if it has neither.
 func NewAttempts(attempts []verdict.Attempt, comparison *verdict.Comparison) *Attempts {
 	if len(attempts) == 0 && comparison == nil {
 		return nil
@@ -22,7 +22,7 @@ func NewAttempts(attempts []verdict.Attempt, comparison *verdict.Comparison) *At
 	return &Attempts{attempts, comparison}
 }
 
-// Remark is what has to be known of a case that passed, in one line.
+// Remark returns the noteworthy fact about a case that passed, in one line.
 func (r *Attempts) Remark(scale float64) string {
 	var parts []string
 	if n := len(r.attempts); n > 1 && r.attempts[n-1].Verdict == verdict.Pass {
@@ -43,7 +43,7 @@ func (r *Attempts) rewritten() bool {
 	return rewritten
 }
 
-// outcome is the result of the comparison: the winner, or that there is none.
+// outcome returns the result of the comparison: the winner, or that there is none.
 func (r *Attempts) outcome(scale float64) string {
 	c := r.comparison
 	who := "no clear winner"
@@ -65,7 +65,7 @@ func (r *Attempts) outcome(scale float64) string {
 	return text
 }
 
-// difference writes "5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)".
+// difference formats "5.20 → 6.40/10 (+1.20, 95 % CI +0.40 … +2.00)".
 func difference(d verdict.Difference, scale float64) string {
 	text := textfmt.Points(&d.A, scale) + " → " + textfmt.OutOf(&d.B, scale) + " (" + textfmt.Signed(d.Delta*scale, 2)
 	if d.Low != nil && d.High != nil {
@@ -81,7 +81,7 @@ func interval(d verdict.Difference, scale float64) string {
 	return textfmt.Signed(*d.Low*scale, 2) + " … " + textfmt.Signed(*d.High*scale, 2)
 }
 
-// attemptLines has a line for each attempt.
+// attemptLines returns a line for each attempt.
 func (r *Attempts) attemptLines(scale float64) []string {
 	var out []string
 	for i, a := range r.attempts {
@@ -94,8 +94,7 @@ func (r *Attempts) attemptLines(scale float64) []string {
 	return out
 }
 
-// changes are the lines of the first prompt and of the last as a diff; nil
-// where they are the same.
+// changes returns a diff of the first prompt and the last; nil if they are equal.
 func (r *Attempts) changes() []string {
 	before, after, rewritten := verdict.Result{Attempts: r.attempts}.Prompts()
 	if !rewritten {
@@ -104,8 +103,7 @@ func (r *Attempts) changes() []string {
 	return diff(lines(before), lines(after))
 }
 
-// proposed are the lines of the last prompt and of the one that an editor proposes
-// in its place as a diff; nil where nothing is proposed.
+// proposed returns a diff of the last prompt and an editor's proposal; nil without one.
 func (r *Attempts) proposed() []string {
 	n := len(r.attempts)
 	if n == 0 || r.attempts[n-1].Proposal == "" {
@@ -117,7 +115,7 @@ func (r *Attempts) proposed() []string {
 // notRun introduces a proposal.
 const notRun = "prompt that the editor proposes; it was not run:"
 
-// Lines tells all of it in plain lines, which are safe to print.
+// Lines renders everything as plain lines, which are safe to print.
 func (r *Attempts) Lines(scale float64) []string {
 	out := r.attemptLines(scale)
 	if changes := r.changes(); changes != nil {
@@ -139,7 +137,7 @@ func (r *Attempts) Lines(scale float64) []string {
 	return out
 }
 
-// Markdown tells all of it for a comment.
+// Markdown renders everything for a comment.
 func (r *Attempts) Markdown(scale float64) string {
 	var b strings.Builder
 	for _, line := range r.attemptLines(scale) {

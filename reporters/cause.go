@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A cause is what many places have a problem of, with what is said of the others.
+// A cause describes a problem that many places share, with a remark about the others.
 type cause struct{ noun, one, many string }
 
-// causes by the rules of their problems.
+// causes maps the rules of their problems.
 var causes = map[string]cause{
 	"domain-invalid":    {"test", "builds on it", "build on it"},
 	"level-invalid":     {"test", "builds on it", "build on it"},
@@ -19,9 +19,9 @@ var causes = map[string]cause{
 	"unknown-target":    {"place", "names it", "name it"},
 }
 
-// Causes makes one problem of those that have one cause, at the first of their
-// places: a broken domain.json, say, of which every test says that it is broken.
-// The problems are sorted by place.
+// Causes merges problems with a common cause into one, at the first of their places: a
+// broken domain.json, for example, is a problem of each of its tests. The problems are
+// sorted by place.
 func Causes(problems []schema.Problem) []schema.Problem {
 	counts := map[schema.Problem]int{}
 	unplaced := func(p schema.Problem) schema.Problem {

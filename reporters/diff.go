@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// maxLines bounds the prompts that are set against each other line by line;
-	// longer ones are shown as one that goes and one that comes.
+	// maxLines bounds the prompts that are compared line by line; longer ones are shown
+	// as one removal and one addition.
 	maxLines = 400
 	// maxShown bounds the lines of a diff, maxLine the characters of one.
 	maxShown, maxLine = 60, 300
-	// near is how many lines that stayed are shown next to those that changed.
+	// near is the number of unchanged lines shown next to changed ones.
 	near = 2
 )
 
@@ -23,8 +23,8 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimRight(textfmt.Clean(text), "\n"), "\n")
 }
 
-// diff marks the lines that go with a minus and those that come with a plus, by
-// a longest common subsequence.
+// diff marks removed lines with a minus and added ones with a plus, by a longest common
+// subsequence.
 func diff(before, after []string) []string {
 	if len(before) > maxLines || len(after) > maxLines {
 		return cut(append(marked("- ", before), marked("+ ", after)...))
@@ -49,8 +49,8 @@ func diff(before, after []string) []string {
 	return cut(folded(out))
 }
 
-// commonLengths has at [i][j] the length of what is common to before from i and
-// after from j on.
+// commonLengths returns at [i][j] the length of the longest common subsequence of
+// before from i and after from j on.
 func commonLengths(before, after []string) [][]int {
 	common := make([][]int, len(before)+1)
 	for i := range common {
@@ -75,7 +75,7 @@ func marked(mark string, list []string) []string {
 	return out
 }
 
-// folded leaves out what stayed, but for the lines next to a change.
+// folded omits unchanged lines, except next to a change.
 func folded(all []string) []string {
 	shown := make([]bool, len(all))
 	for i, l := range all {
@@ -98,7 +98,7 @@ func folded(all []string) []string {
 	return out
 }
 
-// cut bounds what is shown.
+// cut bounds the shown lines.
 func cut(all []string) []string {
 	if len(all) > maxShown {
 		all = append(all[:maxShown:maxShown], "  …")
@@ -109,7 +109,7 @@ func cut(all []string) []string {
 	return all
 }
 
-// fenced is a block of code of Markdown with a fence that no line of it can end.
+// fenced returns a Markdown block of code with a fence that none of its lines can end.
 func fenced(all []string) string {
 	body, fence := strings.Join(all, "\n"), "```"
 	for strings.Contains(body, fence) {
@@ -118,6 +118,6 @@ func fenced(all []string) string {
 	return fence + "diff\n" + body + "\n" + fence + "\n"
 }
 
-// DiffLines marks the lines of a text that go with a minus and those that come with a
-// plus, between some that stay.
+// DiffLines marks removed lines of a text with a minus and added ones with a plus,
+// between some unchanged ones.
 func DiffLines(before, after string) []string { return diff(lines(before), lines(after)) }

@@ -8,14 +8,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// An ErrorGroup is the rows that have one error in common, or one other row.
+// An ErrorGroup is a set of rows with the same error, or one other row.
 type ErrorGroup struct {
 	Rows []*report.Row
-	// Text is the error; empty for a row that has none.
+	// Text is the error; empty for a row without one.
 	Text string
 }
 
-// ErrorGroups puts rows with equal errors into one group, where the first of them was.
+// ErrorGroups puts rows with equal errors into one group, at the place of the first of
+// them.
 func ErrorGroups(rows []*report.Row) []ErrorGroup {
 	var out []ErrorGroup
 	at := map[string]int{}
@@ -35,8 +36,8 @@ func ErrorGroups(rows []*report.Row) []ErrorGroup {
 	return out
 }
 
-// sharedError is an error without what belongs to one case: a program that reads a file
-// which it is not shown does so under whatever name a case has it judge.
+// sharedError removes the case's own part of an error: a program that reads an
+// invisible file does so under whatever name a case has for it.
 func sharedError(text string) string {
 	before, list, ok := strings.Cut(text, "; add it to ")
 	if !ok {
@@ -48,10 +49,10 @@ func sharedError(text string) string {
 	return before + "; add it to " + list
 }
 
-// Count is how many cases have the error.
+// Count counts the cases with the error.
 func (g ErrorGroup) Count() string { return textfmt.Count(len(g.Rows), "case") }
 
-// Names lists the first of the rows by a func for each, and counts the rest.
+// Names lists the first rows by a func for each, and counts the rest.
 func (g ErrorGroup) Names(most int, name func(*report.Row) string) string {
 	var names []string
 	for _, row := range g.Rows[:min(most, len(g.Rows))] {
@@ -63,8 +64,8 @@ func (g ErrorGroup) Names(most int, name func(*report.Row) string) string {
 	return strings.Join(names, ", ")
 }
 
-// SharedErrors says of the rows of groups of several what is written in the place of their
-// errors: the first has it for all, the others refer to that.
+// SharedErrors returns replacements for repeated errors: the first row has the text for
+// all, the others refer to it.
 func SharedErrors(rows []*report.Row) map[*report.Row]string {
 	said := map[*report.Row]string{}
 	for _, g := range ErrorGroups(slices.DeleteFunc(slices.Clone(rows), func(row *report.Row) bool { return row.Error == nil })) {

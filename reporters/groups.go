@@ -7,19 +7,19 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A GroupTable has the scores of one dialect's groups, with one target where there
-// are several.
+// A GroupTable has the scores of one dialect's groups, with one target if there are
+// several.
 type GroupTable struct {
-	// Title is what the dialect calls its groups, with the name of the dialect where
-	// another one calls them the same.
+	// Title is the dialect's word for its groups, with the dialect's name if another
+	// one uses the same.
 	Title           string
 	Dialect, Target string
 	// Columns are the names of the inner groups, such as levels, in natural order.
 	Columns []string
 	Rows    []GroupRow
-	// Total is the whole dialect; nil where the report has no such group.
+	// Total is the whole dialect; nil if the report has no such group.
 	Total *report.Group
-	// Pairs of the Cases were judged on both sides.
+	// Pairs counts the Cases judged on both sides.
 	Pairs, Cases int
 }
 
@@ -29,7 +29,7 @@ type GroupRow struct {
 	Cells map[string]report.Group
 }
 
-// title is what a dialect calls its groups.
+// title returns a dialect's word for its groups.
 func title(dialect string) string {
 	if dialect == schema.DialectDomain {
 		return "By domain and level"

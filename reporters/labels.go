@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// LabelCounts returns what became of the cases with a label: "5 cases: 3 pass, 2 fail".
+// LabelCounts counts the results of the cases with a label: "5 cases: 3 pass, 2 fail".
 func LabelCounts(l report.Label) string {
 	var parts []string
 	for _, v := range []struct {

@@ -5,27 +5,27 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// A Plan is the document that plan --json prints.
+// A Plan is the JSON output of plan.
 type Plan struct {
 	Base    *string     `json:"base"`
 	Head    string      `json:"head"`
 	Cases   []PlanCase  `json:"cases"`
 	Summary PlanSummary `json:"summary"`
-	// Estimate is what carrying it out will take.
+	// Estimate is the estimated effort of the plan.
 	Estimate report.Estimate `json:"estimate"`
-	// Notices are what has to be known of the plan, such as a changed prompt that
-	// belongs to no target.
+	// Notices are facts about the plan, such as a changed prompt that belongs to no
+	// target.
 	Notices []report.Notice `json:"notices,omitempty"`
 }
 
-// A PlanCase is one that would be judged, or would not.
+// A PlanCase is a case that would be judged, or would not.
 type PlanCase struct {
 	Key     string        `json:"key"`
 	Dialect string        `json:"dialect"`
 	Target  string        `json:"target"`
 	Action  plan.Action   `json:"action"`
 	Reasons []plan.Reason `json:"reasons"`
-	// Edited are the fields that differ from base and bear on no verdict.
+	// Edited are the differing fields that affect no verdict.
 	Edited []string `json:"edited,omitempty"`
 	// Digest is D; null for a case that only base has.
 	Digest *string `json:"digest"`
@@ -42,8 +42,7 @@ type PlanSummary struct {
 	Moved    int `json:"moved"`
 }
 
-// NewPlan returns the document of a plan, what carrying it out will take, and what has to
-// be known of it.
+// NewPlan returns the document of a plan with its estimated effort and notices.
 func NewPlan(p *plan.Plan, e report.Estimate, notices ...report.Notice) Plan {
 	out := Plan{Head: p.Head, Cases: []PlanCase{}, Estimate: e, Notices: notices}
 	if p.Base != "" {

@@ -1,8 +1,8 @@
-// Package reporters arranges a report for readers and has the words that all
-// renderings share: the headline, labels, remarks, effort and cost.
+// Package reporters arranges a report for readers and has the words shared by all
+// renderings: the headline, labels, remarks, effort and cost.
 //
-// Most callers want [Arrange] and [Sections.Headline]. The packages below render
-// the report for one kind of reader each, or publish it.
+// Most callers want [Arrange] and [Sections.Headline]. The packages below render the
+// report for one kind of reader each, or publish it.
 package reporters
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// Sections are the rows that a reader wants to see, each row in one of them.
+// Sections are the interesting rows, each in one section.
 type Sections struct {
-	// Blocking rows are regressions and cases that fail without having failed
-	// before, the worst first.
+	// Blocking rows are regressions and cases that fail and did not fail before, the
+	// worst first.
 	Blocking []*report.Row
-	// Also are errors, then what got better, moved, came or went.
+	// Also are errors, then improved, moved, new and removed cases.
 	Also []*report.Row
-	// Planned rows would run, where nothing was run.
+	// Planned rows would run, if nothing was run.
 	Planned []*report.Row
-	// Regressed and Failing count the blocking rows of each sort.
+	// Regressed and Failing count the blocking rows of each kind.
 	Regressed, Failing int
 	// Standing counts cases that fail as they did at base.
 	Standing int
@@ -82,10 +82,10 @@ func drop(row *report.Row) float64 {
 	return *row.Score - *row.BaseScore
 }
 
-// blocks returns why a row speaks against the change: Regression, New for a case
-// that fails and did not at base, Unchanged for one that fails as at base
-// where the gate asks for no failure at all, or for this case to pass. Empty for all others; cases in
-// error are not among them.
+// blocks returns the reason why a row counts against the change: Regression, New for a
+// case that fails and did not at base, Unchanged for one that fails as at base if the
+// gate forbids any failure or requires this case to pass. Empty for all others,
+// including cases in error.
 func blocks(r *report.Report, row *report.Row) report.Class {
 	if row.OutOfGate() {
 		return ""
@@ -97,7 +97,7 @@ func blocks(r *report.Report, row *report.Row) report.Class {
 		return ""
 	}
 	if c := row.Confirmation; c != nil && r.Gate.FailOn != report.FailOnAny {
-		// Further measurements say what one verdict does not.
+		// Reruns say more than one verdict.
 		if c.Held != nil && !*c.Held {
 			return report.New
 		}
@@ -118,13 +118,13 @@ func blocks(r *report.Report, row *report.Row) report.Class {
 	return ""
 }
 
-// Standing reports whether a case fails and the gate lets that pass: it fails
-// as at base, somebody accepted it, or it is quarantined.
+// Standing reports whether a case fails and the gate lets it pass: it fails as at base,
+// it was accepted, or it is quarantined.
 func Standing(r *report.Report, row *report.Row) bool {
 	return row.Verdict != nil && *row.Verdict == verdict.Fail && blocks(r, row) == ""
 }
 
-// changed ranks the other rows that a reader wants to see; 0 for the rest.
+// changed ranks the other interesting rows; 0 for the rest.
 func changed(row *report.Row) int {
 	if row.Accepted != nil || row.Quarantine != nil && row.Verdict != nil && *row.Verdict != verdict.Skipped && len(row.Reasons) > 0 {
 		return 2
@@ -165,7 +165,7 @@ func redecided(row *report.Row) bool {
 	return row.Class != nil && *row.Class == report.Unchanged && row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict
 }
 
-// tried ranks cases that passed in a way that has to be told.
+// tried ranks cases that passed in a noteworthy way.
 func tried(row *report.Row) int {
 	if row.Retried() && row.Verdict != nil && *row.Verdict == verdict.Pass {
 		return 10
@@ -173,14 +173,14 @@ func tried(row *report.Row) int {
 	return 0
 }
 
-// moved reports whether the score differs by what two decimals can show.
+// moved reports whether the score differs by an amount that two decimals can show.
 func moved(row *report.Row) bool {
 	return row.Score != nil && row.BaseScore != nil && math.Abs(*row.Score-*row.BaseScore) >= 0.005
 }
 
-// Label is the word for what happened to a row that does not block: accepted, quarantined,
-// improved, re-decided, unclear, flaky, new, moved, error, not run, skipped,
-// passed, lower, higher, removed, or another way in which it is withdrawn.
+// Label returns the word for the result of a row that does not block: accepted,
+// quarantined, improved, re-decided, unclear, flaky, new, moved, error, not run,
+// skipped, passed, lower, higher, removed, or another way in which it is withdrawn.
 func Label(row *report.Row) string {
 	if row.Accepted != nil {
 		return "accepted"
@@ -219,8 +219,7 @@ func Label(row *report.Row) string {
 	return "higher"
 }
 
-// Remeasured returns what further measurements of a row showed; empty where there were
-// none to be made.
+// Remeasured describes the reruns of a row; empty without any.
 func Remeasured(row *report.Row) string {
 	if row.Confirmation == nil {
 		return ""
@@ -228,8 +227,7 @@ func Remeasured(row *report.Row) string {
 	return row.Confirmation.Sentence
 }
 
-// Remark is what has to be said about such a row next to its label; may be
-// empty.
+// Remark returns the remark about such a row next to its label; may be empty.
 func Remark(row *report.Row) string {
 	label := Label(row)
 	if said := Remeasured(row); said != "" && (label == "unclear" || label == "flaky" || label == "new" || label == "improved" && row.Confirmation.Confirmed) {

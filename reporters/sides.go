@@ -8,21 +8,21 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A SideBySide sets how each case did against several targets into one row.
+// A SideBySide has a row per case with its results against several targets.
 type SideBySide struct {
 	Targets []string
 	Rows    []SideRow
 }
 
-// A SideRow is one case. Cells are in the order of the targets; nil where the case has
-// no row for one.
+// A SideRow is one case. Cells are in the order of the targets; nil if the case has no
+// row for one.
 type SideRow struct {
 	Key   string
 	Cells []*report.Row
 }
 
-// Sides sets the cases of a report side by side: those whose verdicts differ first,
-// each in the order of the report. Without several targets it has no rows.
+// Sides arranges the cases of a report side by side: cases with differing verdicts
+// first, otherwise in the report's order. Without several targets it has no rows.
 func Sides(r *report.Report) SideBySide {
 	var out SideBySide
 	if len(r.Targets) < 2 {
@@ -68,8 +68,8 @@ func word(row *report.Row) verdict.Verdict {
 	return *row.Verdict
 }
 
-// Cell is a mark for the verdict with the score: "✓ 1.00". A case that was not judged
-// has only the mark.
+// Cell formats a mark for the verdict with the score: "✓ 1.00". A case that was not
+// judged only has the mark.
 func Cell(row *report.Row) string {
 	marks := map[verdict.Verdict]string{
 		verdict.Pass: "✓", verdict.Fail: "✗", verdict.Borderline: "~", verdict.Error: "!", verdict.Skipped: "·",

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// WriteReport writes a report as JSON for people, a case at a time: the JSON of all cases at
-// once takes more memory than they do.
+// WriteReport writes a report as JSON for people, a case at a time: the JSON of all
+// cases at once takes more memory than they do.
 func WriteReport(w io.Writer, r *report.Report) error {
 	frame := *r
 	frame.Cases = []report.Row{}
@@ -18,8 +18,8 @@ func WriteReport(w io.Writer, r *report.Report) error {
 	if err := encoder(&around, "").Encode(&frame); err != nil {
 		return err
 	}
-	// No other line begins like this one: fields of fields are further in, and a text has
-	// no line of its own.
+	// No other line begins like this one: nested fields are indented further, and a
+	// text has no line breaks.
 	before, after, found := bytes.Cut(around.Bytes(), []byte("\n  \"cases\": []"))
 	if len(r.Cases) == 0 || !found {
 		return encoder(w, "").Encode(r)
@@ -45,7 +45,7 @@ func WriteReport(w io.Writer, r *report.Report) error {
 	return err
 }
 
-// encoder writes JSON for people, whose lines begin with a prefix.
+// encoder writes JSON for people, with a prefix on its lines.
 func encoder(w io.Writer, prefix string) *json.Encoder {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Validation is the document that validate --json prints.
+// A Validation is the JSON output of validate.
 type Validation struct {
 	Definitions []Definition      `json:"definitions"`
 	Problems    []schema.Problem  `json:"problems"`
@@ -17,14 +17,14 @@ type Validation struct {
 	Notes       []string          `json:"notes"`
 }
 
-// A Definition is a file with the number of cases that it has.
+// A Definition is a file with its number of cases.
 type Definition struct {
 	File    string `json:"file"`
 	Dialect string `json:"dialect"`
 	Cases   int    `json:"cases"`
 }
 
-// A ValidationSummary counts.
+// A ValidationSummary counts problems and definitions.
 type ValidationSummary struct {
 	Definitions int `json:"definitions"`
 	Cases       int `json:"cases"`
@@ -34,8 +34,8 @@ type ValidationSummary struct {
 	Notes int `json:"notes"`
 }
 
-// NewValidation returns the document of some definitions with their problems.
-// Notes are apart, since there is nothing to fix.
+// NewValidation returns the document of some definitions with their problems. Notes are
+// separate, since there is nothing to fix.
 func NewValidation(definitions iter.Seq[load.FileSummary], problems []schema.Problem) Validation {
 	out := Validation{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
 	for d := range definitions {
@@ -59,8 +59,8 @@ func NewValidation(definitions iter.Seq[load.FileSummary], problems []schema.Pro
 	return out
 }
 
-// note is the text of a note: with its place and what to write, unless it is about a
-// file as a whole, which such a note names by itself.
+// note formats a note: with its place and repair, unless it is about a file as a whole,
+// which such a note names itself.
 func note(p schema.Problem) string {
 	if strings.Contains(p.Message, p.File) {
 		return p.Message

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Headline returns in one line what happened. It is plain text that still has to
-// be escaped: it may contain the gate's reason, which names keys.
+// Headline returns the result in one line of plain text that still has to be escaped:
+// it may contain the gate's reason, which names keys.
 func (s *Sections) Headline(r *report.Report) string {
 	var parts []string
 	add := func(n int, noun string) {
@@ -41,11 +41,11 @@ func (s *Sections) Headline(r *report.Report) string {
 	if fell := r.ScoresFell(); fell != "" {
 		parts = append(parts, fell)
 	}
-	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // else the gate says it, and why
+	if n := r.Summary.NotRun; n > 0 && len(parts) > 0 { // otherwise the gate gives it, with the reason
 		parts = append(parts, textfmt.Count(n, "case")+" not run")
 	}
 	line, left := s.headline(r, parts), report.Withdrawals(r)
-	if left != "" && !strings.Contains(line, left) { // the gate's reason may say it
+	if left != "" && !strings.Contains(line, left) { // the gate's reason may have it
 		line += " · " + left
 	}
 	if rest, ok := strings.CutPrefix(line, "scores"); ok {
@@ -57,8 +57,8 @@ func (s *Sections) Headline(r *report.Report) string {
 	return line
 }
 
-// confirmed reports whether all regressions are confirmed: measured again, at least
-// one of them, or nothing in them is left to chance.
+// confirmed reports whether all regressions are confirmed and at least one of them was
+// measured again.
 func (s *Sections) confirmed() bool {
 	measured := false
 	for _, row := range s.Blocking {
@@ -73,7 +73,7 @@ func (s *Sections) confirmed() bool {
 	return measured
 }
 
-// headline falls back on the gate where no count says what happened.
+// headline uses the gate if no count describes the result.
 func (s *Sections) headline(r *report.Report, parts []string) string {
 	told := strings.Join(parts, ", ")
 	bad := r.Gate.Result != report.GatePass || report.InvalidFiles(r.Problems) > 0 || len(s.Blocking) > 0 || r.Summary.Error > 0
@@ -97,8 +97,8 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 	return "No regressions"
 }
 
-// Invalid returns how many definitions have errors, or that the commit as a whole
-// is not looked at; empty for neither.
+// Invalid counts the definitions with errors, or reports that the whole commit is not
+// examined; empty for neither.
 func Invalid(problems []schema.Problem) string {
 	n := report.InvalidFiles(problems)
 	switch {
@@ -110,8 +110,8 @@ func Invalid(problems []schema.Problem) string {
 	return textfmt.Count(n, "invalid definition")
 }
 
-// Change writes a difference of means with its 95 % confidence interval; empty where
-// it has none, since the difference alone would look like one.
+// Change formats a difference of means with its 95 % confidence interval; empty without
+// one, since the difference alone would look certain.
 func Change(delta *float64, b report.Between) string {
 	if delta == nil || !b.Known() {
 		return ""
@@ -119,9 +119,9 @@ func Change(delta *float64, b report.Between) string {
 	return fmt.Sprintf("%s (%s … %s)", textfmt.Signed(*delta, 2), textfmt.Signed(*b.CILow, 2), textfmt.Signed(*b.CIHigh, 2))
 }
 
-// Difference writes the delta of a report that has one, with its interval: three
-// decimals, more where they are needed to see it. It says that the delta may be noise only
-// where nothing else of the report is known not to be.
+// Difference formats the delta of a report that has one, with its interval: three
+// decimals, more if they are needed to see it. It mentions possible noise only if
+// nothing else in the report is known to be real.
 func Difference(r *report.Report) string {
 	d := r.Diff
 	certain := d.Confirmed > 0 || r.Remeasured != nil && r.Remeasured.Mean.Called
@@ -138,9 +138,9 @@ func Difference(r *report.Report) string {
 	return out
 }
 
-// DespiteFailures returns how many cases fail where the mean that is shown is 1 all
-// the same: they weigh nothing, break a demand that has no score, or are not
-// among those of the mean. It goes after the score, and is empty for any other.
+// DespiteFailures counts the cases that fail although the shown mean is 1: they have
+// weight 0, break a demand without a score, or are not part of the mean. It goes after
+// the score, and is empty for any other.
 func DespiteFailures(r *report.Report, mean *float64) string {
 	n := r.Summary.Fail
 	if n == 0 || mean == nil || math.Round(*mean*1e9)/1e9 < 1 {
@@ -149,8 +149,7 @@ func DespiteFailures(r *report.Report, mean *float64) string {
 	return fmt.Sprintf(", although %s %s", textfmt.Count(n, "case"), textfmt.Verb(n, "fails", "fail"))
 }
 
-// Done counts the cases that were done again by what was done. Those that were
-// not run are not among them.
+// Done counts the repeated cases by action, without cases that were not run.
 func Done(r *report.Report) map[plan.Action]int {
 	s := r.Summary
 	done := map[plan.Action]int{plan.Run: s.Run, plan.Rejudge: s.Rejudged, plan.Redecide: s.Redecided}
@@ -162,8 +161,7 @@ func Done(r *report.Report) map[plan.Action]int {
 	return done
 }
 
-// Effort returns how many of the cases were done again: "41 of 1,204 cases
-// rerun, 3 re-judged, 2 not run".
+// Effort counts the repeated cases: "41 of 1,204 cases rerun, 3 re-judged, 2 not run".
 func Effort(r *report.Report) string {
 	s := r.Summary
 	total := textfmt.Count(s.Cases, "case")
@@ -192,8 +190,8 @@ func Effort(r *report.Report) string {
 	return strings.Join(said, ", ")
 }
 
-// ActionWord returns in the past what an action did: re-judged. Without a base
-// nothing was done before.
+// ActionWord returns an action in the past tense: re-judged. Without a base nothing was
+// done before.
 func ActionWord(r *report.Report, a plan.Action) string {
 	switch a {
 	case plan.Run:
@@ -211,7 +209,7 @@ func ActionWord(r *report.Report, a plan.Action) string {
 	return string(a)
 }
 
-// Cost returns what the run took and what reuse saved.
+// Cost describes the cost of the run and the savings by reuse.
 func Cost(r *report.Report) string {
 	s := r.Summary
 	took := []string{textfmt.Count(s.Calls, "call")}
@@ -232,9 +230,9 @@ func Cost(r *report.Report) string {
 	return out
 }
 
-// Why returns the plan's reasons for a row in one line: "rerun: system prompt
-// changed in support/domain.json". Empty for a new case, for an
-// invalid definition, whose error says it, and where there is no base.
+// Why returns the plan's reasons for a row in one line: "rerun: system prompt changed
+// in support/domain.json". Empty for a new case, for an invalid definition, whose error
+// explains it, and without a base.
 func Why(r *report.Report, row *report.Row) string {
 	said := plan.Summarise(row.Reasons)
 	if said == "" || r.Base == nil || row.Invalid() || row.Class != nil && *row.Class == report.New {
@@ -250,7 +248,7 @@ func Scored(r *report.Report) bool {
 	return due == 0 || r.NotRunReason == "" && r.Summary.NotRun < due
 }
 
-// StandingText returns how many cases fail as they did at base; empty for none.
+// StandingText counts the cases that fail as they did at base; empty for none.
 func (s *Sections) StandingText() string {
 	if s.Standing == 0 {
 		return ""

@@ -87,8 +87,8 @@ func offered(tools []schema.Tool) []schema.Tool {
 //
 // A case with its own answer calls nobody.
 //
-// After TurnCap replies the simulator has a last chance to be done; if it is not, there
-// is no natural end and nothing to judge. The same holds without MaxTurns if the
+// After TurnCap replies the simulator has a last chance to be done; if it is not, the
+// conversation has no natural end and cannot be judged. The same holds without MaxTurns if the
 // timeout ends it.
 func (c *conversation) run(ctx context.Context) error {
 	if given := c.tc.Drive.Given; given != nil {

@@ -10,25 +10,24 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Conclusions of a check run. A neutral one would pass where one is required,
-// so that it is none of them.
+// Conclusions of a check run. A neutral one would pass if it is required, so it is not
+// used.
 const (
 	ConclusionSuccess        = "success"
 	ConclusionFailure        = "failure"
 	conclusionActionRequired = "action_required"
-	ConclusionCancelled      = "cancelled" // nobody waits for it any more
+	ConclusionCancelled      = "cancelled" // no longer awaited
 )
 
 const (
-	// maxAnnotations is what people look through, and some ten requests.
+	// maxAnnotations is as many as people look through, in some ten requests.
 	maxAnnotations = 500
 	maxMessage     = 2000
 )
 
-// NewCheck says a report in a check run: its conclusion is as green as the
-// status of the verdict, and problems, regressions and errors are at the lines
-// of the definitions. Reruns and costs are left out, so that the same result
-// says the same.
+// NewCheck renders a report as a check run: its conclusion is as green as the verdict's
+// status, and problems, regressions and errors are at the lines of the definitions.
+// Reruns and costs are left out, so that equal results give equal check runs.
 func NewCheck(r *report.Report) Check {
 	validate, decided := NewStatuses(r)
 	c := Check{Conclusion: ConclusionFailure}
@@ -51,7 +50,7 @@ func NewCheck(r *report.Report) Check {
 	return c
 }
 
-// annotations are those of a report, what is wrong in the definitions first.
+// annotations returns a report's annotations, mistakes in definitions first.
 func annotations(r *report.Report) []Annotation {
 	var all []Annotation
 	for _, kind := range []struct {
@@ -89,14 +88,14 @@ func annotateProblem(p schema.Problem, level Level) Annotation {
 	}
 }
 
-// remark makes a message of a text, which may be of any length: no more of it is
-// cleaned than is shown.
+// remark converts a text of any length into a message, cleaning only the part that is
+// shown.
 func remark(text string) string {
 	return textfmt.Clip(textfmt.Clean(textfmt.Clip(text, maxMessage)), maxMessage)
 }
 
 // annotateCase returns the annotation of a case that got worse or has no verdict, or of
-// several with one error. One that failed before is not news.
+// several with the same error. A case that failed before is not news.
 func annotateCase(group reporters.ErrorGroup) (Annotation, bool) {
 	row := group.Rows[0]
 	if row.File == "" || row.Class == nil {

@@ -14,30 +14,29 @@ import (
 	gh "github.com/google/go-github/v60/github"
 )
 
-// CheckName is the name of the check run. It is none of the contexts, so that
-// a branch protection that names one of those means the status.
+// CheckName is the name of the check run. It differs from the contexts, so that a
+// branch protection that names one of those means the status.
 const CheckName = "gavel/report"
 
 const (
-	// perRequest is how many annotations a forge takes with one request.
+	// perRequest is the number of annotations that a forge accepts in one request.
 	perRequest  = 50
 	writeChecks = "checks: write"
 	completed   = "completed"
 )
 
-// A Check is a check run that is over: a report at the lines of the
-// definitions.
+// A Check is a completed check run: a report at the lines of the definitions.
 type Check struct {
 	Conclusion string `json:"conclusion"`
 	// Title and Summary are shown above the annotations; the Summary is Markdown.
 	Title   string `json:"title"`
 	Summary string `json:"summary"`
-	// DetailsURL is where it links to. Defaults to nowhere.
+	// DetailsURL is the link of the check run. Defaults to none.
 	DetailsURL  string       `json:"details_url,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`
-	// Again makes a check run again that says the same: somebody asked for it. A new
-	// one settles the suite that was reset, as the first one did; of one that is
-	// written once more after it was completed forges do not promise that.
+	// Again repeats an unchanged check run on request. A new one settles the reset
+	// suite, as the first one did; forges do not promise that for a completed one that
+	// is written again.
 	Again bool `json:"-"`
 }
 
@@ -45,32 +44,31 @@ type Check struct {
 type Annotation struct {
 	Path string `json:"path"`
 	Line int    `json:"line"`
-	// Column is 0 where only the line is known.
+	// Column is 0 if only the line is known.
 	Column  int    `json:"column,omitempty"`
 	Level   Level  `json:"level"`
 	Title   string `json:"title"`
 	Message string `json:"message"`
 }
 
-// Level is how much an annotation weighs.
+// Level is the severity of an annotation.
 type Level string
 
-// The levels that are used.
+// The levels in use.
 const (
 	levelWarning Level = "warning"
 	LevelFailure Level = "failure"
 )
 
-// SetCheck makes c the check run of the commit sha. It is found again by commit,
-// name and what it says, so that the same is written once, whatever became of
-// the answer. One that says something else is made again, because
-// annotations cannot be removed; forges show the newest of a name. One without
-// annotations says nothing that the statuses do not say: it is made only where
-// there is one already, or where somebody asked for it. Where other pull requests have
-// the commit, its conclusion is the worst that their statuses say.
+// SetCheck makes c the check run of the commit sha. It is identified by commit, name
+// and content, so that the same is written once, whether or not the answer arrived. A
+// changed one is created again, because annotations cannot be removed; forges show the
+// newest of a name. One without annotations adds nothing to the statuses: it is only
+// created if there is one already, or on request. If other pull requests have the
+// commit, its conclusion is the worst of their statuses.
 func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {
 	op := fmt.Sprintf("set check run %s of %s/%s@%.12s", CheckName, p.cfg.Owner, p.cfg.Name, sha)
-	var before *gh.CheckRun // that does not count any more
+	var before *gh.CheckRun // no longer valid
 	if c.Again {
 		runs, err := p.checkRuns(ctx, sha)
 		if err != nil {
@@ -91,15 +89,15 @@ func (p *Publisher) SetCheck(ctx context.Context, sha string, c Check) error {
 			lost = err
 		case err != nil || !created || !p.mayBeShared(at):
 			return p.explain(op, writeChecks, err)
-		default: // another process may have made one meanwhile
+		default: // another process may have created one meanwhile
 			before, c.Again = nil, false
 		}
 	}
 	return p.explain(op, writeChecks, lost)
 }
 
-// shownCheck is what the commit has to say now that c is what the publisher's subject
-// says; nil where that has not the commit any more.
+// shownCheck returns the commit's check run after the publisher's subject has published
+// c; nil if the subject no longer has the commit.
 func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check, *standing, error) {
 	if p.cfg.Sharers == nil {
 		return &c, nil, nil
@@ -127,7 +125,7 @@ func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check
 		if err != nil || !head && !c.Again {
 			return nil, at, err
 		}
-		if !head { // somebody asked for it, and it says what the others say
+		if !head { // requested, with the others' result
 			all = others
 		}
 	}
@@ -140,7 +138,7 @@ func (p *Publisher) shownCheck(ctx context.Context, sha string, c Check) (*Check
 	return &c, at, nil
 }
 
-// conclusion is that of a check run. One that is pending is not green.
+// conclusion returns a check run's conclusion. A pending one is not green.
 func (c claim) conclusion() string {
 	switch {
 	case c.state == StateSuccess:
@@ -151,8 +149,8 @@ func (c claim) conclusion() string {
 	return ConclusionFailure
 }
 
-// leaveCheck makes a check run that says what others say of a commit, where the newest
-// one says another thing.
+// leaveCheck creates a check run with the others' result for a commit, if the newest
+// one differs.
 func (p *Publisher) leaveCheck(ctx context.Context, at *standing) error {
 	runs, err := p.checkRuns(ctx, at.sha)
 	if err != nil || runs.newest == nil {
@@ -178,10 +176,10 @@ func (p *Publisher) leaveCheck(ctx context.Context, at *standing) error {
 	return err
 }
 
-// idPrefix tells our check runs from the job of the same name.
+// idPrefix distinguishes our check runs from the job of the same name.
 const idPrefix = "gavel:"
 
-// externalID is made of the pull request and what c says.
+// externalID is derived from the pull request and the content of c.
 func (c Check) externalID(number int) (string, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -191,16 +189,16 @@ func (c Check) externalID(number int) (string, error) {
 	return fmt.Sprintf("%s%d:%s", idPrefix, number, hex.EncodeToString(sum[:16])), nil
 }
 
-// CheckRunPullRequest is the pull request that a check run of ours is about, 0 for none, by
-// its external id. It reports false for every other check run.
+// CheckRunPullRequest returns the pull request of our check run by its external id, 0
+// for none. It reports false for every other check run.
 func CheckRunPullRequest(externalID string) (number int, ours bool) {
 	text, _, _ := strings.Cut(strings.TrimPrefix(externalID, idPrefix), ":")
 	number, err := strconv.Atoi(text)
 	return number, strings.HasPrefix(externalID, idPrefix) && err == nil && number >= 0
 }
 
-// setCheck looks, creates where there is none or only the one that does not
-// count, and adds the annotations that are not there yet.
+// setCheck looks, creates a check run if there is none or only the invalid one, and
+// adds missing annotations.
 func (p *Publisher) setCheck(ctx context.Context, sha string, c Check, before int64) (created bool, err error) {
 	id, err := c.externalID(p.cfg.Number)
 	if err != nil {
@@ -211,7 +209,7 @@ func (p *Publisher) setCheck(ctx context.Context, sha string, c Check, before in
 		return false, err
 	}
 	run, sent := runs.own, len(c.Annotations)
-	// Forges show the newest one, which may be another pull request's.
+	// Forges show the newest one, which may belong to another pull request.
 	hidden := runs.newest != nil && runs.newest.GetID() != run.GetID() && runs.newest.GetConclusion() != c.Conclusion
 	switch {
 	case run == nil && sent == 0 && !c.Again && !hidden:
@@ -222,7 +220,7 @@ func (p *Publisher) setCheck(ctx context.Context, sha string, c Check, before in
 		}
 		created, sent = true, min(perRequest, sent)
 	case run.GetOutput() != nil && run.Output.AnnotationsCount != nil:
-		// A forge that tells no number is believed to have them all.
+		// A forge that reports no number is assumed to have them all.
 		sent = *run.Output.AnnotationsCount
 	}
 	for sent < len(c.Annotations) {
@@ -235,8 +233,8 @@ func (p *Publisher) setCheck(ctx context.Context, sha string, c Check, before in
 	return created, nil
 }
 
-// checkRuns are our last check runs of a commit, nil where there is none: that of the
-// publisher's pull request, and that of any.
+// checkRuns are our last check runs of a commit, nil without one: the pull request's
+// own, and the newest of any.
 type checkRuns struct{ own, newest *gh.CheckRun }
 
 func (p *Publisher) checkRuns(ctx context.Context, sha string) (found checkRuns, err error) {
@@ -280,7 +278,7 @@ func (p *Publisher) updateCheck(ctx context.Context, id int64, c Check, output *
 	return err
 }
 
-// output is what a request brings: some of the annotations.
+// output returns a request's part of the annotations.
 func (c Check) output(from, to int) *gh.CheckRunOutput {
 	out := &gh.CheckRunOutput{Title: &c.Title, Summary: &c.Summary}
 	for _, a := range c.Annotations[from:to] {

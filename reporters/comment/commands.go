@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// commands says what people asked for, and what of it they did not get. Accepted
-// cases say so themselves, and a notice lists the quarantined ones.
+// commands lists the executed and refused commands. Accepted cases mention it
+// themselves, and a notice lists the quarantined ones.
 func (c *comment) commands() {
 	const most = 10
 	var said []string
@@ -31,8 +31,8 @@ func (c *comment) commands() {
 	c.alert("NOTE", []string{strings.Join(said, " <br> ")})
 }
 
-// Explain renders all that a report has of one row, as a comment of its own.
-// marker is its first line.
+// Explain renders everything in a report about one row, as a separate comment. marker
+// is its first line.
 func Explain(r *report.Report, row *report.Row, marker string, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
@@ -63,7 +63,7 @@ func Explain(r *report.Report, row *report.Row, marker string, o Options) string
 	return c.b.String()
 }
 
-// scores are both of a row, as far as there are some.
+// scores formats both scores of a row, if there are any.
 func scores(row *report.Row) string {
 	switch {
 	case row.Score == nil:
@@ -81,10 +81,10 @@ func deref(s *string) string {
 	return *s
 }
 
-// approval is the command by which somebody lets a commit run.
+// approval matches the command that allows a commit to run.
 var approval = lazyregexp.New(`\A/gavel approve [0-9a-f]{7,40}\z`)
 
-// approve is the command that this pull request waits for; empty for none.
+// approve returns the command that this pull request waits for; empty for none.
 func (c *comment) approve() string {
 	for _, command := range c.o.Commands {
 		if approval.MatchString(command) {
@@ -94,15 +94,14 @@ func (c *comment) approve() string {
 	return ""
 }
 
-// approval writes the command that is waited for, as a block that a forge lets
-// people copy.
+// approval writes the awaited command as a block that people can copy.
 func (c *comment) approval() {
 	c.block("To run this commit, somebody with write permission comments:", c.approve())
 	c.block("To have this commit judged without what it changes of the targets, somebody with write permission comments:", c.acceptance())
 }
 
-// acceptance is the command by which somebody clears what the commit changes of the targets;
-// empty for none.
+// acceptance returns the command that clears the commit's target changes; empty for
+// none.
 func (c *comment) acceptance() string {
 	if c.r.TargetChanges == nil {
 		return ""
@@ -115,7 +114,7 @@ func (c *comment) acceptance() string {
 	return ""
 }
 
-// block writes a command that is waited for, if there is one.
+// block writes an awaited command, if there is one.
 func (c *comment) block(says, command string) {
 	if command == "" {
 		return

@@ -13,19 +13,18 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// ContextDrift is the context of the status of a branch that is judged on a schedule.
+// ContextDrift is the status context of a branch that is judged on a schedule.
 const ContextDrift = "gavel/drift"
 
 // A drift sorts the cases of a report.
 type drift struct {
 	report *report.Report
-	// worse and better have another verdict than before, those whose score moved
-	// most first.
+	// worse and better have a changed verdict, the largest change of the score first.
 	worse, better []*report.Row
-	// unjudged were to be judged and were not, broken ones not among them.
+	// unjudged should have been judged and were not, excluding broken ones.
 	unjudged []*report.Row
 	judged   int
-	// first counts those that were not judged before.
+	// first counts cases that were judged for the first time.
 	first int
 }
 
@@ -63,7 +62,7 @@ func (d *drift) sort(row *report.Row) {
 	}
 }
 
-// moved is by how much a score changed.
+// moved returns the change of a score.
 func moved(row *report.Row) float64 {
 	if row.Score == nil || row.BaseScore == nil {
 		return 0
@@ -71,8 +70,7 @@ func moved(row *report.Row) float64 {
 	return max(*row.Score-*row.BaseScore, *row.BaseScore-*row.Score)
 }
 
-// state is success where no verdict got worse. Where something was not judged
-// that is not known.
+// state returns success if no verdict got worse, unless something was not judged.
 func (d *drift) state() State {
 	switch {
 	case d.report.NotRunReason != "":
@@ -85,8 +83,8 @@ func (d *drift) state() State {
 	return StateSuccess
 }
 
-// headline returns in one line what happened. It is plain text that still has to
-// be escaped.
+// headline summarizes the result in one line of plain text that still has to be
+// escaped.
 func (d *drift) headline() string {
 	if d.report.NotRunReason != "" {
 		return textfmt.Line(d.report.NotRunReason)
@@ -116,7 +114,7 @@ func (d *drift) headline() string {
 	return line
 }
 
-// scores is how the mean moved, empty where it did not.
+// scores describes the change of the mean, or is empty.
 func (d *drift) scores() string {
 	x := d.report.Diff
 	if x.Delta == nil || *x.Delta == 0 {
@@ -125,8 +123,8 @@ func (d *drift) scores() string {
 	return fmt.Sprintf("score %s → %s (%s)", textfmt.Score(x.ScoreBase, 3), textfmt.Score(x.ScoreHead, 3), reporters.Difference(d.report))
 }
 
-// NewDriftStatus says a report in one status, without a target URL: success where no
-// verdict got worse, failure where one did, error where that is not known.
+// NewDriftStatus renders a report as one status, without a target URL: success if no
+// verdict got worse, failure if one did, error if that is unknown.
 func NewDriftStatus(r *report.Report) Status {
 	d := newDrift(r)
 	words := d.headline()
@@ -136,11 +134,11 @@ func NewDriftStatus(r *report.Report) Status {
 	return Status{Context: ContextDrift, State: d.state(), Description: words}
 }
 
-// DriftOptions say where a comment will be shown.
+// DriftOptions describe the place of a comment.
 type DriftOptions struct {
-	// Branch is whose commit was judged.
+	// Branch is the judged branch.
 	Branch string
-	// Due is the time by the clock.
+	// Due is the scheduled time.
 	Due time.Time
 	// RepositoryURL is the repository's page. Without it nothing is linked.
 	RepositoryURL string
@@ -148,8 +146,8 @@ type DriftOptions struct {
 	MaxBytes int
 }
 
-// DriftMarkdown renders the one comment that an issue has about a branch. Where it
-// would grow past MaxBytes it is rendered again with less, never cut.
+// DriftMarkdown renders the only comment of an issue about a branch. Beyond MaxBytes it
+// is rendered again with less content, never cut.
 func DriftMarkdown(r *report.Report, o DriftOptions) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
@@ -206,7 +204,7 @@ func driftIcon(s State) string {
 	return "⚠️"
 }
 
-// A section is a table of which at most so many rows are shown.
+// A section is a table with a bounded number of rows.
 type section struct {
 	title string
 	rows  []*report.Row
@@ -251,7 +249,7 @@ func (d *drift) cell(o DriftOptions, row *report.Row) string {
 	return out
 }
 
-// scoreChange renders the difference and both scores.
+// scoreChange formats the difference and both scores.
 func scoreChange(row *report.Row) string {
 	if row.Score == nil || row.BaseScore == nil {
 		return ""

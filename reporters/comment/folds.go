@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A fold is closed until somebody opens it.
+// A fold is closed until the reader opens it.
 type fold struct {
-	// title is the summary, escaped. isCase marks what happened in a case.
+	// title is the escaped summary. isCase marks the result of a case.
 	title  string
 	isCase bool
 	body   func()
 }
 
-// A comment opens with at most so many folds before the one that has all others.
+// A comment has at most so many folds before the one with all others.
 const mostFolds = 3
 
-// fold writes a fold, or keeps it for the last one.
+// fold writes a fold, or defers it to the last one.
 func (c *comment) fold(f fold) {
 	if f.isCase {
 		if c.cases == c.room.folds {
@@ -47,8 +47,8 @@ func (c *comment) write(f fold) {
 	c.line("")
 }
 
-// lastFold writes the folds that are left, in one where they are several, and counts
-// the cases that have none.
+// lastFold writes the deferred folds, in a common one if there are several, and counts
+// the cases without one.
 func (c *comment) lastFold() {
 	several := len(c.deferred) > 1
 	if several {
@@ -71,7 +71,7 @@ func (c *comment) lastFold() {
 	}
 }
 
-// deferredTitle returns what is in the last fold.
+// deferredTitle describes the content of the last fold.
 func (c *comment) deferredTitle() string {
 	var parts []string
 	cases := 0
@@ -92,7 +92,7 @@ func (c *comment) deferredTitle() string {
 	return strings.ToUpper(said[:1]) + said[1:]
 }
 
-// caseFold shows how a verdict came about: the decisive turns and the criteria.
+// caseFold explains a verdict: the decisive turns and the criteria.
 func (c *comment) caseFold(row *report.Row) {
 	if row.Detail == nil && !row.Retried() && !row.Confirmation.Measured() {
 		return
@@ -110,8 +110,8 @@ func (c *comment) caseFold(row *report.Row) {
 	}})
 }
 
-// writeTranscript shows what was said, what was measured, and how attempts and a second
-// prompt did.
+// writeTranscript shows the transcript, the measurements, the attempts and the second
+// prompt.
 func (c *comment) writeTranscript(row *report.Row) {
 	if row.Detail != nil {
 		c.conversation(row.Detail)
@@ -122,8 +122,8 @@ func (c *comment) writeTranscript(row *report.Row) {
 	}
 }
 
-// conversation quotes the last turns, with the last reply of base next to that of
-// head where both are known.
+// conversation quotes the last turns, with base's last reply next to head's if both are
+// known.
 func (c *comment) conversation(d *report.Detail) {
 	last := len(d.Messages) - 1
 	if d.BaseReply == nil || last < 0 || d.Messages[last].Role != schema.RoleAssistant {
@@ -137,8 +137,8 @@ func (c *comment) conversation(d *report.Detail) {
 	c.line("")
 }
 
-// turns quotes the last turns: what was asked, what tools were called, what
-// was answered. Earlier ones are a number.
+// turns quotes the last turns with questions, tool calls and answers. Earlier ones are
+// counted.
 func (c *comment) turns(messages []schema.Message) {
 	const most = 6
 	if len(messages) == 0 {
@@ -156,8 +156,8 @@ func (c *comment) turns(messages []schema.Message) {
 	c.line("")
 }
 
-// criteria is a table of those that changed or were not fully met; the others
-// are numbers.
+// criteria is a table of changed criteria and criteria that are not fully met; the
+// others are counted.
 func (c *comment) criteria(row *report.Row) {
 	const most = 12
 	var shown []report.CriterionDiff
@@ -202,7 +202,7 @@ func (c *comment) criteria(row *report.Row) {
 	}
 }
 
-// criteriaLeft counts the criteria that the table leaves out.
+// criteriaLeft counts the criteria that the table omits.
 func criteriaLeft(met, left int) string {
 	var parts []string
 	if left > 0 {
@@ -262,7 +262,7 @@ func (c *comment) labels() {
 	}})
 }
 
-// targets writes how several targets did over the same cases.
+// targets writes the results of several targets over the same cases.
 func (c *comment) targets() {
 	if len(c.r.Targets) == 0 || c.r.NotRunReason != "" {
 		return
@@ -327,12 +327,12 @@ func groupLine(t *reporters.GroupTable, name string, row reporters.GroupRow, dif
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// groupScore is bold where it fell by more than noise.
+// groupScore formats a score, in bold if it fell by more than noise.
 func groupScore(g report.Group) string {
 	return bold(textfmt.Short(textfmt.Score(g.Score, 2)), g.Fell())
 }
 
-// sides writes how each case did against each of several targets.
+// sides writes each case's result against each of several targets.
 func (c *comment) sides() {
 	s := reporters.Sides(c.r)
 	if len(s.Rows) == 0 {

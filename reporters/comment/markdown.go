@@ -5,7 +5,7 @@
 //
 // A [Publisher] writes them to the forge. It decides nothing about a verdict, and a
 // failure to publish changes none. The client handles credentials, limits and the pace
-// of writing. The publisher looks a write up before it repeats one whose answer was lost.
+// of writing. The publisher looks before it repeats a write whose answer was lost.
 package comment
 
 import (
@@ -20,38 +20,36 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// MaxBytes is the default of Options.MaxBytes. GitHub takes 65,536
-// characters; the rest is room for what a server counts otherwise.
+// MaxBytes is the default of Options.MaxBytes. GitHub accepts 65,536 characters; the
+// rest is a reserve for servers that count differently.
 const MaxBytes = 60_000
 
-// Options say where a comment will be shown.
+// Options describe the place of a comment.
 type Options struct {
 	// RepositoryURL is the repository's page, https://github.com/owner/name.
 	// Without it nothing is linked.
 	RepositoryURL string
-	// HeadSHA and BaseSHA are the commits that files are linked at, 40 hex
-	// digits. They default to those of the report.
+	// HeadSHA and BaseSHA are the commits of file links, 40 hex digits. They default to
+	// the report's.
 	HeadSHA, BaseSHA string
-	// RunURL is the page of the full report; empty when there is none.
+	// RunURL is the page of the full report; empty without one.
 	RunURL string
 	// MaxBytes limits the comment. Defaults to MaxBytes.
 	MaxBytes int
-	// Refused are lines about what people asked for in comments and did not get.
+	// Refused are lines about refused commands.
 	Refused []string
-	// Commands are what people may write in a comment, or run to repeat this,
-	// as they have to write it.
+	// Commands are useful commands for a comment or a shell, ready to copy.
 	Commands []string
-	// Hint says who reads those, where that does not go without saying.
+	// Hint explains who reads them, if that is not obvious.
 	Hint string
 }
 
 // Marker is the first line of every comment.
 const Marker = "<!-- gavel:report instance=default -->"
 
-// Markdown renders the comment that a pull request gets: the marker, one line
-// of judgement, what must be known before a green gate is believed, then the
-// cases. Where the comment would grow past MaxBytes it is rendered again with
-// less, never cut. It is pure: equal reports give equal comments.
+// Markdown renders the comment of a pull request: the marker, one line of judgement,
+// warnings about a green gate, then the cases. Beyond MaxBytes it is rendered again
+// with less content, never cut. It is pure: equal reports give equal comments.
 func Markdown(r *report.Report, o Options) string {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxBytes
@@ -79,7 +77,7 @@ type comment struct {
 	// opened folds are in the text, deferred ones go into the last.
 	opened   int
 	deferred []fold
-	// cases are folds of what happened, left those that have no room.
+	// cases are folds about cases, left the ones without room.
 	cases, left int
 }
 
@@ -113,10 +111,10 @@ func (c *comment) line(s string) {
 // isTooLong reports whether the text has passed the limit of a comment, so that rendering can stop.
 func (c *comment) isTooLong() bool { return c.b.Len() > c.o.MaxBytes && c.room.rows > 0 }
 
-// limit is how many of n rows a table shows at this size.
+// limit returns the number of rows that a table shows at this size, out of n.
 func (c *comment) limit(n int) int { return min(n, c.room.rows) }
 
-// limitAlso is limit for what blocks nothing.
+// limitAlso is limit for rows that block nothing.
 func (c *comment) limitAlso(n int) int { return min(n, c.room.also) }
 
 // headline is Headline with a sign for the state.
@@ -164,8 +162,7 @@ func (c *comment) scoreLine() string {
 	return strings.ToUpper(line[:1]) + line[1:]
 }
 
-// scope returns which cases a difference speaks of, where these are not all that
-// are active.
+// scope names the compared cases if they are not all active ones.
 func (c *comment) scope() string {
 	pairs, active := c.r.Diff.Pairs, c.r.Summary.Cases-c.r.Summary.Skipped
 	if pairs >= active {
@@ -196,14 +193,14 @@ func (c *comment) commit(name *string, sha string) string {
 	return textfmt.Markdown(*name, 60)
 }
 
-// alert writes one of GitHub's alerts, a paragraph each.
+// alert writes one of GitHub's alerts with a list of paragraphs.
 func (c *comment) alert(kind string, paragraphs []string) {
 	c.line("> [!" + kind + "]")
 	c.line("> " + strings.Join(paragraphs, "\n>\n> "))
 	c.line("")
 }
 
-// problems names what is wrong in the definitions; warnings are a number.
+// problems lists the mistakes in the definitions; warnings are counted.
 func (c *comment) problems() {
 	var bad []schema.Problem
 	for _, p := range c.r.Problems {
@@ -223,7 +220,7 @@ func (c *comment) problems() {
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
 		where := textfmt.MarkdownLink(textfmt.Markdown(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
-		if p.Rule == schema.RuleOutOfBounds { // it is about a folder, or about all of it
+		if p.Rule == schema.RuleOutOfBounds { // it concerns a folder, or everything
 			where = textfmt.Markdown(strings.TrimPrefix(p.File, "."), 200)
 		}
 		what := textfmt.Markdown(p.Message, 300)
@@ -238,7 +235,7 @@ func (c *comment) problems() {
 	c.alert("CAUTION", out)
 }
 
-// more ends the line that counts what a table or list leaves out.
+// more ends the line that counts omitted rows.
 func more(shown int) string {
 	if shown > 0 {
 		return "more"
@@ -269,8 +266,8 @@ func (c *comment) notices() {
 	c.alert("WARNING", out)
 }
 
-// unread are the files that are not read although they were probably meant as
-// definitions: what is in them is judged by nobody, and nothing else shows that.
+// unread returns notices about unread files that were probably meant as definitions:
+// nobody judges their cases, and nothing else shows that.
 func unread(problems []schema.Problem) []report.Notice {
 	var out []report.Notice
 	for _, p := range problems {
@@ -309,7 +306,7 @@ func (c *comment) foot() string {
 	out := "<sub>" + strings.Join(parts, " · ")
 	var commands []string
 	for _, cmd := range c.o.Commands {
-		if !approval.MatchString(cmd) && cmd != c.acceptance() { // they have blocks of their own
+		if !approval.MatchString(cmd) && cmd != c.acceptance() { // they have their own blocks
 			commands = append(commands, "<code>"+textfmt.Markdown(cmd, 100)+"</code>")
 		}
 	}
@@ -326,8 +323,8 @@ func (o Options) blob(commit, file string, line int) string {
 	return Blob(o.RepositoryURL, commit, file, line)
 }
 
-// Blob is the address of a line of a file at a commit of the repository with a
-// page; empty where the commit or the path is none that a forge could show.
+// Blob returns the address of a line of a file at a commit of the repository with a
+// page; empty if a forge cannot show the commit or the path.
 func Blob(repositoryURL, commit, file string, line int) string {
 	repo := textfmt.WebAddress(repositoryURL)
 	if repo == "" || !isCommit(commit) || file == "" || strings.HasPrefix(file, "/") {
@@ -349,20 +346,20 @@ func isCommit(s string) bool { return len(s) == 40 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// A room is how much of a report is told: how many folds of what happened in a case,
-// how many rows of each table that blocks nothing, and how many of all others.
+// A room is the size of a rendering: the number of folds about cases, of rows in each
+// table that blocks nothing, and of rows in all others.
 type room struct{ folds, also, rows int }
 
-// leastAlso is how many rows that block nothing are kept as long as there is a row to
-// drop.
+// leastAlso is the number of non-blocking rows that are kept as long as there is a row
+// to drop.
 const leastAlso = 10
 
-// fitting renders as much as limit bytes hold. The events of cases are dropped first,
-// the worst case last; then rows are dropped from the end of each table, those that
-// block nothing first. longest is the length of the longest table. The smallest
-// rendering has no row, and may be longer than limit.
+// fitting renders as much as limit bytes hold. Folds about cases are dropped first, the
+// worst case last; then rows are dropped from the end of each table, those that block
+// nothing first. longest is the length of the longest table. The smallest rendering has
+// no row, and may be longer than limit.
 func fitting(limit, longest int, render func(room) string) string {
-	// most is the greatest number up to longest with which the comment fits.
+	// most finds the largest number up to longest with which the comment fits.
 	most := func(with func(int) room) (string, bool) {
 		n := sort.Search(longest, func(n int) bool { return len(render(with(n+1))) > limit })
 		text := render(with(n))
@@ -381,7 +378,7 @@ func fitting(limit, longest int, render func(room) string) string {
 	return text
 }
 
-// longest is a number of rows that no table of the report exceeds.
+// longest returns a number of rows that no table of the report exceeds.
 func longest(r *report.Report) int {
 	return len(r.Cases) + len(r.Problems) + len(r.Notices) + len(r.Groups) + len(r.Conversations)
 }

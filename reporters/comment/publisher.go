@@ -14,39 +14,39 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// A PublisherConfig says where to publish, and as whom.
+// A PublisherConfig selects the place and the identity of publishing.
 type PublisherConfig struct {
 	// REST is the connection to the forge, with credential, retries and limits.
 	REST *gh.Client
-	// Owner and Name of the repository, as the forge gave them.
+	// Owner and Name of the repository, as the forge reports them.
 	Owner string
 	Name  string
 	// Number of the pull request. Defaults to none: statuses only.
 	Number int
-	// Queued means that the statuses are those of the merge group of that pull request.
+	// Queued means that the statuses belong to the merge group of that pull request.
 	Queued bool
-	// Sharers tells who else has a commit. A status then has a record in the query of its
-	// TargetURL of whose it is, so that another process can read that. Defaults to nobody,
-	// and to no record.
+	// Sharers knows who else has a commit. A status then records its subject in the
+	// query of its TargetURL, for other processes. Defaults to nobody, without a
+	// record.
 	Sharers Sharers
-	// Permission is what writing there takes. Defaults to "pull-requests: write".
+	// Permission is the permission needed for writing. Defaults to "pull-requests:
+	// write".
 	Permission string
-	// CommentID is where the comment was last time. Defaults to unknown: it is
-	// searched.
+	// CommentID is the last known comment. Defaults to unknown: it is searched.
 	CommentID int64
-	// Login is the account that the credential writes as, for credentials that
-	// cannot ask: the token of a job answers 403 to "who am I", and writes as
-	// github-actions[bot]. Defaults to unknown: learned from the first comment
-	// that is created, which costs one more write a run.
+	// Login is the credential's account, for credentials that cannot look it up: a
+	// job's token gets 403 for "who am I", and writes as github-actions[bot]. Defaults
+	// to unknown: learned from the first created comment, which costs one more write
+	// per run.
 	Login string
-	// Explain turns a refusal of the forge into an error that names the line
-	// which a workflow's permissions need. The connection knows refusals, so it
-	// explains them. Defaults to the forge's own words.
+	// Explain turns a refusal of the forge into an error that names the missing line in
+	// a workflow's permissions. The connection knows refusals, so it explains them.
+	// Defaults to the forge's own words.
 	Explain func(op, permission string, err error) error
 }
 
-// rounds is how often a publication is started again because an answer was lost
-// or somebody deleted what was just found.
+// rounds bounds the restarts of a publication after a lost answer or the deletion of a
+// comment just found.
 const rounds = 3
 
 // A Publisher writes to one pull request. It is safe for concurrent use;
@@ -54,13 +54,12 @@ const rounds = 3
 type Publisher struct {
 	cfg PublisherConfig
 
-	// mu is held while the comment is looked up and written; it guards the
-	// fields below.
+	// mu is held while the comment is searched and written; it guards the fields below.
 	mu sync.Mutex
 	// commentID is the comment of the last success, or 0.
 	commentID int64
-	// self is our own user id, 0 while unknown; asked tells whether the forge
-	// was asked already.
+	// self is our own user id, 0 while unknown; asked means that the forge was already
+	// asked.
 	self  int64
 	asked bool
 }
@@ -71,13 +70,12 @@ func NewPublisher(cfg PublisherConfig) *Publisher {
 	return &Publisher{cfg: cfg, commentID: cfg.CommentID}
 }
 
-// A Renderer renders one report in at most maxBytes where it can, by telling less
+// A Renderer renders one report in at most maxBytes if possible, by omitting content
 // and never by cutting. Its first line is the marker at every size, see
 // [Publisher.UpsertComment].
 type Renderer func(maxBytes int) string
 
-// explain says in an error what was tried, by [PublisherConfig.Explain] where that is
-// given.
+// explain adds the operation to an error, by [PublisherConfig.Explain] if it is set.
 func (p *Publisher) explain(op, permission string, err error) error {
 	switch {
 	case err == nil:
@@ -88,7 +86,7 @@ func (p *Publisher) explain(op, permission string, err error) error {
 	return fmt.Errorf("%s: %w", op, err)
 }
 
-// statusOf is the HTTP status of the forge's refusal, 0 for other errors.
+// statusOf returns the HTTP status of the forge's refusal, 0 for other errors.
 func statusOf(err error) int {
 	var answer *gh.ErrorResponse
 	if errors.As(err, &answer) && answer.Response != nil {
@@ -97,9 +95,9 @@ func statusOf(err error) int {
 	return 0
 }
 
-// isLost reports whether a write may have been applied although its answer did
-// not arrive. A rate limit is not such an error: it says when to come back, and
-// nothing was written.
+// isLost reports whether a write may have been applied although its answer did not
+// arrive. A rate limit is not such an error: nothing was written, and it names the time
+// of a retry.
 func isLost(ctx context.Context, err error) bool {
 	var limit interface{ RetryAt() time.Time }
 	if err == nil || ctx.Err() != nil || errors.As(err, &limit) {
@@ -109,20 +107,20 @@ func isLost(ctx context.Context, err error) bool {
 	return status == 0 || status >= 500
 }
 
-// A Reaction is the sign below somebody's comment.
+// A Reaction is the sign on a comment.
 type Reaction string
 
 // The reactions in use.
 const (
-	ReactionDone     Reaction = "+1"       // it is done, or will be
-	ReactionRefused  Reaction = "-1"       // it was understood and is not done
-	ReactionConfused Reaction = "confused" // it was not understood
+	ReactionDone     Reaction = "+1"       // done, or accepted
+	ReactionRefused  Reaction = "-1"       // understood and refused
+	ReactionConfused Reaction = "confused" // not understood
 )
 
-// React puts a reaction below a comment. Forges keep one of a kind for each
-// account, so that to react twice is the same as once.
+// React adds a reaction to a comment. Forges keep one of a kind per account, so
+// reacting twice has no effect.
 func (p *Publisher) React(ctx context.Context, comment int64, r Reaction) error {
-	// go-github's own method asks for a preview that was made public long ago.
+	// go-github's own method requests a preview that was made public long ago.
 	path := fmt.Sprintf("repos/%s/%s/issues/comments/%d/reactions", p.cfg.Owner, p.cfg.Name, comment)
 	req, err := p.cfg.REST.NewRequest("POST", path, &gh.Reaction{Content: gh.String(string(r))})
 	if err == nil {
@@ -131,12 +129,12 @@ func (p *Publisher) React(ctx context.Context, comment int64, r Reaction) error 
 	return p.explain(fmt.Sprintf("react to comment %d", comment), writeComments, err)
 }
 
-// maxSummary is what GitHub shows of one step; a longer file is not shown at
+// maxSummary is the size that GitHub shows of one step; a longer file is not shown at
 // all.
 const maxSummary = 1 << 20
 
-// JobSummary appends text to the file at path, what GITHUB_STEP_SUMMARY names,
-// rendered so that the file stays within 1 MiB.
+// JobSummary appends text to the file at path, from GITHUB_STEP_SUMMARY, rendered so
+// that the file stays within 1 MiB.
 func JobSummary(path string, text Renderer) (err error) {
 	f, err := safefile.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -155,7 +153,7 @@ func JobSummary(path string, text Renderer) (err error) {
 	if int(info.Size())+len(body)+2 > maxSummary {
 		return errors.New("job summary: the report does not fit what is left of 1 MiB")
 	}
-	// An earlier part may end within a line, which would become one line with
+	// An earlier part may end without a line break, which would join its last line with
 	// ours.
 	if info.Size() > 0 {
 		body = "\n" + body

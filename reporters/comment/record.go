@@ -14,35 +14,34 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// Sharers know which pull requests have a commit as their head. Forges keep a status
-// for a commit and not for a pull request, so that what one of them publishes is what
-// all of them have.
+// Sharers know which pull requests have a commit as their head. Forges keep statuses
+// per commit and not per pull request, so they share them.
 type Sharers interface {
 	// Heads reports whether a pull request is open and sha is its head now.
 	Heads(ctx context.Context, number int, sha string) (bool, error)
-	// Expected lists the open pull requests with the head sha that get a verdict by
-	// this process. complete means that no other process publishes.
+	// Expected lists the open pull requests with the head sha that this process will
+	// judge. complete means that no other process publishes.
 	Expected(sha string) (numbers []int, complete bool)
 }
 
-// A Hold says why a verdict waits for people.
+// A Hold is the reason why a verdict waits for people.
 type Hold string
 
-// The holds. Either weighs more than a verdict that is undetermined.
+// The holds. Each outweighs an undetermined verdict.
 const (
-	Approvable   Hold = "waits"   // until somebody with write permission approves the head
-	Unapprovable Hold = "refused" // whatever anybody approves
+	Approvable   Hold = "waits"   // until the head is approved by somebody with write permission
+	Unapprovable Hold = "refused" // no approval helps
 )
 
-// A subject is whose verdict a status is.
+// A subject is the owner of a verdict.
 type subject struct {
-	// number is the pull request, 0 for the branch that has the commit.
+	// number is the pull request, 0 for the commit's branch.
 	number int
 	// queued means the merge group of that pull request.
 	queued bool
 }
 
-// String names it within a description.
+// String names it in a description.
 func (s subject) String() string {
 	switch {
 	case s.queued:
@@ -53,24 +52,24 @@ func (s subject) String() string {
 	return "on the branch"
 }
 
-// A claim is what a subject says of a commit in one context.
+// A claim is a subject's state of a commit in one context.
 type claim struct {
 	subject
 	state State
 	hold  Hold
-	// words are empty where only the state is recorded.
+	// words are empty if only the state is recorded.
 	words string
-	// page is where its status links to, without a record.
+	// page is the target of its status, without a record.
 	page string
-	id   int64 // of the status
+	id   int64 // the status's
 }
 
-// weight is lower the worse a claim is.
+// weight is lower for worse claims.
 func (c claim) weight() int {
 	return slices.Index([]string{string(StateFailure), string(Approvable), string(Unapprovable), string(StateError), string(StatePending), string(StateSuccess)}, c.kind())
 }
 
-// kind is the state, or the hold where there is one.
+// kind returns the state, or the hold if there is one.
 func (c claim) kind() string {
 	if c.state == StateError && c.hold != "" {
 		return string(c.hold)
@@ -80,7 +79,7 @@ func (c claim) kind() string {
 
 var namedWords = lazyregexp.New(`^(?:fails|waits|not run|undetermined|pending|passes) (?:in (?:the merge group of )?#\d|on the branch)[^·]*(?: · |$)`)
 
-// description names those that are worst, with the words of the first one that has any.
+// description names the worst claims, with the words of the first one that has any.
 func description(claims []claim) string {
 	worst := claims[0]
 	for _, c := range claims {
@@ -91,7 +90,7 @@ func description(claims []claim) string {
 	return worded(claims, worst.words)
 }
 
-// worded names those that are worst, with words.
+// worded names the worst claims, with words.
 func worded(claims []claim, words string) string {
 	worst := claims[0]
 	worst.words = words
@@ -114,7 +113,7 @@ func worded(claims []claim, words string) string {
 	return textfmt.Clip(name+" · "+worst.words, maxDescription)
 }
 
-// places lists where something is said.
+// places lists the subjects of claims.
 func places(claims []claim) string {
 	const most = 4
 	var names []string
@@ -135,16 +134,16 @@ func places(claims []claim) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Names of the record in the query of a target URL. The subject is pr or queue, and what
-// it says is the state of the status unless own has it. elsewhere means that the status
-// is about another subject.
+// Parameters of the record in a target URL's query. The subject is pr or queue, and its
+// state is the status's unless own has it. elsewhere means that the status belongs to
+// another subject.
 const (
 	recordPull, recordQueue    = "pr", "queue"
 	recordOwn, recordElsewhere = "own", "elsewhere"
 )
 
-// withRecord adds to a target URL what the claim is. elsewhere means that the status
-// which has the URL is about another one. Without a URL there is no record.
+// withRecord adds the claim to a target URL. elsewhere means that the status with the
+// URL belongs to another subject. Without a URL there is no record.
 func (c claim) withRecord(target string, elsewhere bool) string {
 	u, err := url.Parse(target)
 	if target == "" || err != nil {
@@ -166,7 +165,7 @@ func (c claim) withRecord(target string, elsewhere bool) string {
 	return u.String()
 }
 
-// claim reads the record of a status. It reports false where there is none.
+// claim parses the record of a status. It reports false without one.
 func (w wireStatus) claim() (claim, bool) {
 	u, err := url.Parse(w.TargetURL)
 	if err != nil {
@@ -202,8 +201,8 @@ func (w wireStatus) claim() (claim, bool) {
 	return c, true
 }
 
-// StatusPullRequest is the pull request that a status of ours is of, 0 for none, by its target
-// URL. It reports false for every other status, and for those of earlier versions.
+// StatusPullRequest returns the pull request of our status by its target URL, 0 for
+// none. It reports false for every other status, including earlier versions'.
 func StatusPullRequest(target string) (number int, ours bool) {
 	c, recorded := wireStatus{State: StateSuccess, TargetURL: target}.claim()
 	if c.queued {
@@ -212,20 +211,20 @@ func StatusPullRequest(target string) (number int, ours bool) {
 	return c.number, recorded
 }
 
-// A standing is what a commit has.
+// A standing has the statuses of a commit.
 type standing struct {
 	sha string
-	// newest is the last status of each context, by its lower case; by has the last one
-	// of each subject, and unrecorded the last one without a record.
+	// newest is the last status of each context, by its lower case; by has each
+	// subject's last one, and unrecorded the last one without a record.
 	newest, unrecorded map[string]wireStatus
 	by                 map[string]map[subject]claim
-	// heads has the pull requests that were asked for.
+	// heads caches pull requests that were looked up.
 	heads map[int]bool
 	// shared means that another subject has the commit.
 	shared bool
 }
 
-// note adds a status, the newest first.
+// note adds a status, newest first.
 func (at *standing) note(w wireStatus) {
 	context := strings.ToLower(w.Context)
 	if before, there := at.newest[context]; !there || w.ID > before.ID {
@@ -246,8 +245,8 @@ func (at *standing) note(w wireStatus) {
 	}
 }
 
-// own is the state that a subject has in a context. Before there were records, every
-// status was that of its only subject.
+// own returns a subject's state in a context. Without records, every status belongs to
+// its only subject.
 func (at *standing) own(context string, who subject) State {
 	context = strings.ToLower(context)
 	if c, there := at.by[context][who]; there {
@@ -256,7 +255,7 @@ func (at *standing) own(context string, who subject) State {
 	return at.unrecorded[context].state()
 }
 
-// isHead asks once whether a pull request is open with the commit as its head.
+// isHead checks once whether a pull request is open with the commit as its head.
 func (p *Publisher) isHead(ctx context.Context, at *standing, number int) (bool, error) {
 	head, asked := at.heads[number]
 	if asked {
@@ -270,8 +269,8 @@ func (p *Publisher) isHead(ctx context.Context, at *standing, number int) (bool,
 	return head, nil
 }
 
-// others are the claims of all other subjects that have the commit, the worst first. A
-// pull request that is expected to get a verdict and has none is pending.
+// others returns the claims of all other subjects with the commit, the worst first. A
+// pull request that expects a verdict and has none is pending.
 func (p *Publisher) others(ctx context.Context, at *standing, name string) ([]claim, error) {
 	if p.cfg.Sharers == nil {
 		return nil, nil
@@ -309,7 +308,7 @@ func (p *Publisher) others(ctx context.Context, at *standing, name string) ([]cl
 	return open, nil
 }
 
-// strongest leaves out what a branch says where a pull request has the commit, too.
+// strongest drops a branch's claim if a pull request has the commit, too.
 func strongest(claims []claim) []claim {
 	strong := slices.DeleteFunc(slices.Clone(claims), func(c claim) bool { return c.number == 0 })
 	if len(strong) == 0 {
@@ -318,11 +317,11 @@ func strongest(claims []claim) []claim {
 	return strong
 }
 
-// subject is whose statuses the publisher writes.
+// subject returns the owner of the publisher's statuses.
 func (p *Publisher) subject() subject { return subject{p.cfg.Number, p.cfg.Queued} }
 
-// shown returns what the context of s has to say of the commit, now that s is what the
-// publisher's subject says, and whether that has to be written.
+// shown returns the commit's status in the context of s after the publisher's subject
+// has published s, and whether it must be written.
 func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Status, needed bool, err error) {
 	me := claim{subject: p.subject(), state: s.State, hold: s.Hold, words: s.Description}
 	others, err := p.others(ctx, at, s.Context)
@@ -334,7 +333,7 @@ func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Sta
 		if p.cfg.Sharers != nil {
 			s.TargetURL = me.withRecord(s.TargetURL, false)
 		}
-		// A status of an earlier version that says the same stays: nobody else has the commit.
+		// An equal status of an earlier version stays: nobody else has the commit.
 		_, recorded := newest.claim()
 		return s, !newest.equals(s) && (recorded || newest.TargetURL != "" || newest.state() != s.State || newest.Description != s.Description), nil
 	}
@@ -355,17 +354,17 @@ func (p *Publisher) shown(ctx context.Context, at *standing, s Status) (want Sta
 	want = Status{Context: s.Context, State: all[0].state, Description: description(all), TargetURL: me.withRecord(s.TargetURL, elsewhere)}
 	before, recorded := at.by[context][me.subject]
 	same := newest.state() == want.State && newest.Description == want.Description
-	for _, c := range others { // any of the words will do
+	for _, c := range others { // any words are fine
 		same = same || newest.state() == want.State && c.kind() == all[0].kind() && c.words != "" && newest.Description == worded(all, c.words)
 	}
-	if elsewhere && me.state == StatePending { // it is replaced soon, and a status more says nothing
+	if elsewhere && me.state == StatePending { // it will be replaced soon, and another status adds nothing
 		return want, newest.state() != want.State, nil
 	}
 	return want, !same || !recorded || before.kind() != me.kind(), nil
 }
 
-// left returns what a context has to say without the publisher's subject, and whether
-// that has to be written.
+// left returns a context's status without the publisher's subject, and whether it must
+// be written.
 func (p *Publisher) left(at *standing, context string, others []claim) (want Status, needed bool) {
 	others = strongest(others)
 	worst, newest := others[0], at.newest[strings.ToLower(context)]
@@ -379,9 +378,9 @@ func (p *Publisher) left(at *standing, context string, others []claim) (want Sta
 	return want, newest.state() != want.State || newest.Description != want.Description
 }
 
-// Leave has the statuses of a commit say what those say that have it as their head, once
-// the publisher's pull request was closed or has another head. It writes nothing where
-// there is nobody else, and reports whether there is.
+// Leave sets a commit's statuses to the result of its remaining subjects, once the
+// publisher's pull request was closed or has another head. Without others it writes
+// nothing; it reports whether there are any.
 func (p *Publisher) Leave(ctx context.Context, sha string) (shared bool, err error) {
 	op := fmt.Sprintf("set the statuses of %s/%s@%.12s without #%d", p.cfg.Owner, p.cfg.Name, sha, p.cfg.Number)
 	at, err := p.statusesOf(ctx, sha)
@@ -391,7 +390,7 @@ func (p *Publisher) Leave(ctx context.Context, sha string) (shared bool, err err
 	return shared, p.explain(op, writeStatuses, err)
 }
 
-// LeaveCheck does that for the check run, after [Publisher.Leave].
+// LeaveCheck does the same for the check run, after [Publisher.Leave].
 func (p *Publisher) LeaveCheck(ctx context.Context, sha string) error {
 	op := fmt.Sprintf("set check run %s of %s/%s@%.12s without #%d", CheckName, p.cfg.Owner, p.cfg.Name, sha, p.cfg.Number)
 	at, err := p.statusesOf(ctx, sha)

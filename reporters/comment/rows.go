@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// name is the key of a row, linked to its line at the commit that has it.
+// name formats the key of a row, linked to its line at the commit that has it.
 func (c *comment) name(row *report.Row) string {
 	sha := c.o.HeadSHA
 	if row.Action == plan.Removed {
@@ -21,8 +21,7 @@ func (c *comment) name(row *report.Row) string {
 	return textfmt.MarkdownLink(textfmt.Markdown(row.Name(), 200), c.o.blob(sha, row.File, row.Line))
 }
 
-// blocking writes the table of what speaks against the change, and a fold for
-// each of its cases.
+// blocking writes the table of blocking cases, and a fold for each of them.
 func (c *comment) blocking() {
 	rows := c.rows.Blocking
 	shown := c.limit(len(rows))
@@ -48,8 +47,8 @@ func (c *comment) blocking() {
 	}
 }
 
-// cause writes the rows of one cause: a row for the cause where they are several,
-// and their cases, of many only the first in full.
+// cause writes the rows with one cause: a row for the cause if there are several, and
+// their cases; of many only the first in full.
 func (c *comment) cause(g causeGroup) {
 	const most, full = 8, 5
 	rows, rest := g.rows, []*report.Row(nil)
@@ -106,8 +105,8 @@ func verdictIcon(v *verdict.Verdict) string {
 
 func (c *comment) why(row *report.Row) string { return textfmt.Markdown(reporters.Why(c.r, row), 260) }
 
-// numbers is the left cell of a row whose verdict changed: the difference and
-// both scores, or the verdicts where the scores are the same.
+// numbers formats the left cell of a row whose verdict changed: the difference and both
+// scores, or the verdicts if the scores are equal.
 func numbers(row *report.Row) string {
 	switch {
 	case row.Score == nil:
@@ -121,14 +120,14 @@ func numbers(row *report.Row) string {
 		row.Change(), row.Shown(row.BaseScore), row.Shown(row.Score))
 }
 
-// rest ends a table with what it leaves out.
+// rest ends a table with the number of omitted rows.
 func (c *comment) rest(n int) {
 	if n > 0 {
 		c.line("| | <sub>and " + textfmt.Int(int64(n)) + " more</sub> |")
 	}
 }
 
-// A long list of what did not hurt is folded.
+// A long list of harmless rows is folded.
 const foldRows = 15
 
 func (c *comment) alsoChanged() {
@@ -182,7 +181,7 @@ func (c *comment) alsoTable(title string, rows []*report.Row, shown int) {
 	c.rest(left)
 }
 
-// sameError writes the row of an error that several cases have.
+// sameError writes the row of an error shared by several cases.
 func (c *comment) sameError(g reporters.ErrorGroup) {
 	const most = 8
 	label := reporters.Label(g.Rows[0])
@@ -190,8 +189,8 @@ func (c *comment) sameError(g reporters.ErrorGroup) {
 		c.small(textfmt.Markdown(g.Text, 240)) + " <br> " + g.Names(most, c.name) + " |")
 }
 
-// counts names the classes by number where the rows are not shown, and always
-// the cases that fail as they did at base and those that nobody has judged.
+// counts counts the classes whose rows are not shown, and always the cases that fail as
+// at base and the ones that nobody has judged.
 func (c *comment) counts() string {
 	var parts []string
 	add := func(n int, noun string) {
@@ -272,7 +271,7 @@ func scoreOf(row *report.Row) string {
 	return row.Shown(row.Score)
 }
 
-// planned writes what would run where nothing may yet.
+// planned writes the cases that would run but may not yet.
 func (c *comment) planned() {
 	rows := c.rows.Planned
 	if c.r.NotRunReason == "" || len(rows) == 0 {
@@ -306,14 +305,14 @@ func (c *comment) plannedTable(rows []*report.Row) {
 	c.line("")
 }
 
-// A causeGroup is rows that were done again for one reason.
+// A causeGroup is a set of rows that were repeated for one reason.
 type causeGroup struct {
 	why  string
 	rows []*report.Row
 }
 
-// byCause groups rows by why. A group is where its first row was; a row without a
-// reason is alone.
+// byCause groups rows by reason. A group is at the place of its first row; a row
+// without a reason is alone.
 func byCause(rows []*report.Row, why func(*report.Row) string) []causeGroup {
 	var out []causeGroup
 	at := map[string]int{}

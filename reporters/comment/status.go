@@ -38,31 +38,31 @@ const (
 
 // A Status is one line next to a commit.
 type Status struct {
-	// Context tells statuses of one commit apart, at most 255 characters; case
+	// Context distinguishes the statuses of one commit, at most 255 characters; case
 	// does not count.
 	Context string
 	State   State
 	// Description is at most 140 characters; [Publisher.SetStatuses] ends a
 	// longer one with an ellipsis.
 	Description string
-	// TargetURL is where the line links to. Defaults to nowhere.
+	// TargetURL is the link of the line. Defaults to none.
 	TargetURL string
-	// Hold says why a status with [StateError] waits for people. Defaults to one that does not.
+	// Hold is the reason why a status with [StateError] waits for people. Defaults to
+	// none.
 	Hold Hold `json:",omitzero"`
 }
 
-// SetStatuses makes each the status of the commit sha in its context, in their
-// order. It reads the present ones once and writes only changes: a forge keeps
-// every status forever, and takes a thousand for a commit and context. A status
-// that is refused for its text keeps no other from being written. Where other pull
-// requests have the commit, each context says the worst of theirs, see
-// [PublisherConfig.Sharers].
+// SetStatuses sets the commit's statuses in their contexts, in order. It reads the
+// present ones once and writes only changes: a forge keeps every status forever, and
+// accepts a thousand per commit and context. A status that is refused for its text does
+// not prevent the others. If other pull requests have the commit, each context has the
+// worst of theirs, see [PublisherConfig.Sharers].
 func (p *Publisher) SetStatuses(ctx context.Context, sha string, statuses ...Status) error {
 	return p.setStatuses(ctx, sha, nil, statuses)
 }
 
-// setStatuses is told what the commit has, nil where that was not read yet. Another
-// process may write between reading and writing: of two that do, the last one finds
+// setStatuses gets the commit's present statuses, or nil if they were not read yet.
+// Another process may write between reading and writing: the last of two writers finds
 // both when it reads once more.
 func (p *Publisher) setStatuses(ctx context.Context, sha string, at *standing, statuses []Status) error {
 	var errs []error
@@ -98,12 +98,12 @@ func (p *Publisher) setStatuses(ctx context.Context, sha string, at *standing, s
 	return errors.Join(errs...)
 }
 
-// setting is what is done in the words of an error.
+// setting describes the operation in an error.
 func (p *Publisher) setting(sha string, s Status) string {
 	return fmt.Sprintf("set status %s of %s/%s@%.12s", s.Context, p.cfg.Owner, p.cfg.Name, sha)
 }
 
-// mayBeShared reports whether somebody else may write to the commit.
+// mayBeShared reports whether another subject may write to the commit.
 func (p *Publisher) mayBeShared(at *standing) bool {
 	if p.cfg.Sharers == nil {
 		return false
@@ -112,9 +112,9 @@ func (p *Publisher) mayBeShared(at *standing) bool {
 	return !complete || at.shared || slices.ContainsFunc(expected, func(n int) bool { return n != p.cfg.Number || p.cfg.Queued })
 }
 
-// BeginStatuses sets those of the statuses whose context has none of the publisher's
-// subject yet, or still says pending. It reports whether a context was left as it is:
-// what is known of a commit holds until something that it rests on changes.
+// BeginStatuses sets the statuses whose context has none of the publisher's subject
+// yet, or is still pending. It reports whether a context was left unchanged: a commit's
+// result is valid until one of its inputs changes.
 func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...Status) (held bool, err error) {
 	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
@@ -128,10 +128,9 @@ func (p *Publisher) BeginStatuses(ctx context.Context, sha string, statuses ...S
 	return len(statuses) < before, p.setStatuses(ctx, sha, at, statuses)
 }
 
-// EndStatuses gives a commit that nobody waits for any more its last word: the
-// status last, unless there is a success or a failure in its context, and of the
-// others those that would stay pending. Where others have the commit as their head,
-// it says what those say.
+// EndStatuses finalizes a commit that nobody waits for any more: it sets the status
+// last, unless its context has a success or a failure, and the others that would stay
+// pending. If others have the commit as their head, it sets their result.
 func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, others ...Status) error {
 	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
@@ -156,7 +155,7 @@ func (p *Publisher) EndStatuses(ctx context.Context, sha string, last Status, ot
 	return p.setStatuses(ctx, sha, at, all)
 }
 
-// EndPending writes those of the statuses whose context is pending on a commit.
+// EndPending writes the statuses whose context is pending on a commit.
 func (p *Publisher) EndPending(ctx context.Context, sha string, statuses ...Status) error {
 	at, err := p.statusesOf(ctx, sha)
 	if err != nil {
@@ -175,17 +174,17 @@ func (p *Publisher) reading(sha string) string {
 	return fmt.Sprintf("read the statuses of %s/%s@%.12s", p.cfg.Owner, p.cfg.Name, sha)
 }
 
-// writes are those to one commit.
+// writes are the writes to one commit.
 type writes struct {
 	sha string
-	// at is nil where what the commit has is to be read.
+	// at is nil if the present statuses must be read.
 	at    *standing
 	count int
 	last  map[string]Status // by context
 }
 
-// setStatus writes one, unless the commit has it. It reads the present ones if
-// they are not known or an answer was lost.
+// setStatus writes a status, unless the commit has it. It reads the present ones if
+// they are unknown or an answer was lost.
 func (p *Publisher) setStatus(ctx context.Context, w *writes, s Status) error {
 	var err error
 	for range rounds {
@@ -234,8 +233,8 @@ func (p *Publisher) createStatus(ctx context.Context, sha string, s Status) erro
 	return err
 }
 
-// A wireStatus is read with our own type because Gitea calls the state
-// `status`, where go-github would see none.
+// A wireStatus is our own type because Gitea calls the state `status`, where go-github
+// would see none.
 type wireStatus struct {
 	ID          int64  `json:"id"`
 	Context     string `json:"context"`
@@ -251,8 +250,8 @@ func (w wireStatus) equals(s Status) bool {
 	return w.state() == s.State && w.Description == s.Description && w.TargetURL == s.TargetURL
 }
 
-// statusesOf reads all statuses that a commit ever had, the newest first: the newest
-// one of a context does not say what each pull request says.
+// statusesOf reads all statuses that a commit ever had, newest first: the newest of a
+// context does not show each pull request's.
 func (p *Publisher) statusesOf(ctx context.Context, sha string) (*standing, error) {
 	at := &standing{
 		sha: sha, newest: map[string]wireStatus{}, unrecorded: map[string]wireStatus{}, by: map[string]map[subject]claim{}, heads: map[int]bool{},

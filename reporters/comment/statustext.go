@@ -15,16 +15,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// NewStatuses says a report in two statuses, without target URLs. A gate that
-// passed is success; one that failed, or any invalid definition, is failure;
-// an undetermined gate is error, which is not green either: so is a plan that
-// waits for approval.
+// NewStatuses renders a report as two statuses, without target URLs. A passed gate is
+// success; a failed one, or any invalid definition, is failure; an undetermined gate is
+// error, which is not green either, and so is a plan that waits for approval.
 func NewStatuses(r *report.Report) (validate, verdict Status) {
 	return NewValidateStatus(r.Problems), verdictFor(r)
 }
 
-// NewValidateStatus returns the first of the statuses of [NewStatuses], which is known before
-// anything is judged.
+// NewValidateStatus returns the first status of [NewStatuses], which is known before
+// judging.
 func NewValidateStatus(problems []schema.Problem) Status {
 	invalid := report.InvalidFiles(problems)
 	validate := Status{Context: ContextValidate, State: StateSuccess, Description: validWords(problems, invalid)}
@@ -34,13 +33,13 @@ func NewValidateStatus(problems []schema.Problem) Status {
 	return validate
 }
 
-// verdictFor is the second of them.
+// verdictFor returns the second one.
 func verdictFor(r *report.Report) Status {
 	verdict := Status{Context: ContextVerdict}
 	invalid := report.InvalidFiles(r.Problems)
 	reason := textfmt.Line(r.Gate.Reason)
 	parts := []string{changeWords(r), r.ScoresFell(), textfmt.Line(r.TargetChanges.Line()), rerunWords(r), scoreWords(r)}
-	if r.Gate.Result == report.GatePass { // else the reason says it
+	if r.Gate.Result == report.GatePass { // otherwise the reason has it
 		parts = append(parts, textfmt.Line(r.Gate.Unasked))
 	}
 	switch {
@@ -83,7 +82,7 @@ func validWords(problems []schema.Problem, invalid int) string {
 	return words
 }
 
-// changeWords returns what changed against base, or the verdicts of a report without a
+// changeWords describes the changes against base, or the verdicts of a report without a
 // base. It returns nothing for a plan that was not run.
 func changeWords(r *report.Report) string {
 	s, d, left := r.Summary, r.Diff, report.Withdrawals(r)
@@ -157,7 +156,7 @@ func rerunWords(r *report.Report) string {
 	return words
 }
 
-// scoreWords returns how the score changed, or what it is.
+// scoreWords describes the change of the score, or the score.
 func scoreWords(r *report.Report) string {
 	if !reporters.Scored(r) {
 		return ""
@@ -175,8 +174,8 @@ func scoreWords(r *report.Report) string {
 	return ""
 }
 
-// fit joins as many parts as limit characters hold, in their order. Only a
-// first part that is too long by itself is cut, between two characters.
+// fit joins as many parts as fit into limit characters, in order. Only a first part
+// that is too long by itself is cut, between two characters.
 func fit(limit int, parts ...string) string {
 	const separator = " · "
 	line := ""
@@ -192,8 +191,8 @@ func fit(limit int, parts ...string) string {
 	return textfmt.Clip(line, limit)
 }
 
-// GroupStatuses are the statuses of the groups that the report has a gate of,
-// by the rules of [NewStatuses].
+// GroupStatuses returns the statuses of the report's group gates, by the rules of
+// [NewStatuses].
 func GroupStatuses(r *report.Report) []Status {
 	var all []Status
 	for _, g := range r.GroupGates {
@@ -204,17 +203,17 @@ func GroupStatuses(r *report.Report) []Status {
 	return all
 }
 
-// Names that a context contains as they are, and the end of all others.
+// Names that a context contains unchanged, and the end of all others.
 var (
 	plainName  = lazyregexp.New(`^[!-~]+( [!-~]+)*$`)
 	digestedAs = lazyregexp.New(`~[0-9a-fA-F]{16}$`)
 )
 
-// GroupContext is the context of a group's status: gavel/verdict/ and the name.
-// It depends on the name alone, since branch protection names it. A name that is
-// too long, or that has anything but printable ASCII, ends with a digest: it may
-// look like another one, or be one where a forge compares without accents.
-// Whether letters are capitals makes no other context.
+// GroupContext returns the context of a group's status: gavel/verdict/ and the name. It
+// depends on the name alone, since branch protection names it. A name that is too long,
+// or that has anything but printable ASCII, ends with a digest: it may look like
+// another one, or equal one if a forge ignores accents. Case does not distinguish
+// contexts.
 func GroupContext(name string) string {
 	const prefix, digits = ContextVerdict + "/", 16
 	if len(prefix)+len(name) <= maxContext && plainName.MatchString(name) && !digestedAs.MatchString(name) {

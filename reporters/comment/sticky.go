@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// sizes are tried from the first on, in bytes: the next is for a server that
-// calls the one before too long.
+// sizes are tried in order, in bytes: the next one is for a server that rejects the
+// previous one as too long.
 var sizes = [...]int{MaxBytes, 30_000, 10_000, 3_000}
 
 const (
@@ -26,7 +26,7 @@ const (
 	writeComments = "pull-requests: write"
 )
 
-// An Outcome says what an upsert did.
+// An Outcome is the result of an upsert.
 type Outcome string
 
 // The outcomes of writing a comment.
@@ -36,8 +36,8 @@ const (
 	Unchanged Outcome = "unchanged"
 )
 
-// A Comment is the comment with the report. Its ID is worth keeping for the next
-// run's [PublisherConfig].
+// A Comment is the comment with the report. Keep its ID for the next run's
+// [PublisherConfig].
 type Comment struct {
 	ID      int64
 	URL     string
@@ -46,30 +46,28 @@ type Comment struct {
 
 var markerPattern = lazyregexp.New(`^<!-- gavel:[^\n]{1,200} -->$`)
 
-// Two errors after which everything is started again.
+// Two errors after which everything starts again.
 var (
-	// errGone is a comment that was found and then deleted by somebody.
+	// errGone means that a comment was found and then deleted by somebody else.
 	errGone = errors.New("the comment was deleted meanwhile")
-	// errLost is a create that may have been applied without our seeing it.
+	// errLost means that a create may have been applied unnoticed.
 	errLost = errors.New("the answer to the new comment was lost")
 )
 
-// UpsertComment makes text the one comment of this product instance on the
-// pull request. The first line of the text is its marker, the same at every
-// level: `<!-- gavel:… -->`.
+// UpsertComment makes text the one comment of this product instance on the pull
+// request. The first line of the text is its marker, the same at every level: `<!--
+// gavel:… -->`.
 //
-// The comment is looked for by its id, else by marker and author over all
-// pages; the oldest is ours, and younger twins, left by two runs at once or a
-// crash, are deleted. A comment with our marker by another author is never
-// touched. It is written only when it says something else, made again when
-// somebody deleted it, and rendered smaller when the forge calls it too long.
-// A refusal is what [PublisherConfig.Explain] makes of it.
+// The comment is found by its id, else by marker and author over all pages; the oldest
+// is ours, and younger twins, left by two runs at once or a crash, are deleted. A
+// comment with our marker by another author is never touched. It is written only if its
+// text differs, created again if it was deleted, and rendered smaller if the forge
+// rejects it as too long. [PublisherConfig.Explain] explains refusals.
 //
-// Our own author is who the credential belongs to. A job's token cannot ask
-// for that; then it is [PublisherConfig.Login], and whatever was assumed, the author of
-// a comment that was just created is the truth from then on: the list that is
-// read after each create finds the older comment of that author and the new
-// one goes.
+// Our own author is the credential's owner. A job's token cannot look it up; then it is
+// [PublisherConfig.Login], and in any case the author of a newly created comment is the
+// truth from then on: the list that is read after each create finds that author's older
+// comment, and the new one is deleted.
 func (p *Publisher) UpsertComment(ctx context.Context, text Renderer) (Comment, error) {
 	op := fmt.Sprintf("comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
 	if p.cfg.Number <= 0 {
@@ -101,8 +99,7 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Renderer) (Comment, 
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
-// HasComment reports whether the comment is still there that [PublisherConfig.CommentID]
-// names.
+// HasComment reports whether the comment of [PublisherConfig.CommentID] still exists.
 func (p *Publisher) HasComment(ctx context.Context) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,9 +108,9 @@ func (p *Publisher) HasComment(ctx context.Context) (bool, error) {
 	return found != nil, p.explain(op, p.cfg.Permission, err)
 }
 
-// Retire makes our comment an earlier one: what it says goes into a fold below
-// the title, and its marker goes, so that the next [Publisher.UpsertComment]
-// creates another. Where there is none, nothing is done.
+// Retire turns our comment into an earlier one: its text goes into a fold below the
+// title, and its marker is removed, so that the next [Publisher.UpsertComment] creates
+// another. Without a comment it does nothing.
 func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
 	op := fmt.Sprintf("retire the comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
 	p.mu.Lock()
@@ -131,8 +128,7 @@ func (p *Publisher) Retire(ctx context.Context, marker, title string) error {
 	return p.explain(op, p.cfg.Permission, err)
 }
 
-// find returns our comment: by its id, else by marker and author; nil where
-// there is none.
+// find returns our comment: by its id, else by marker and author; nil without one.
 func (p *Publisher) find(ctx context.Context, marker string) (*gh.IssueComment, error) {
 	if err := p.identify(ctx); err != nil {
 		return nil, err
@@ -144,8 +140,7 @@ func (p *Publisher) find(ctx context.Context, marker string) (*gh.IssueComment, 
 	return found, err
 }
 
-// upsert starts again where the world changed under it: it looks before it
-// writes, each time.
+// upsert restarts if the comment changed in between: it looks before each write.
 func (p *Publisher) upsert(ctx context.Context, marker, body string) (c Comment, err error) {
 	for range rounds {
 		c, err = p.tryUpsert(ctx, marker, body)
@@ -185,8 +180,7 @@ func (p *Publisher) tryUpsert(ctx context.Context, marker, body string) (Comment
 	return p.edit(ctx, oldest, body)
 }
 
-// identify asks once who the credential is. Not being allowed to know is no
-// error.
+// identify looks the credential's account up once. A refusal is not an error.
 func (p *Publisher) identify(ctx context.Context) error {
 	if p.asked {
 		return nil
@@ -203,14 +197,14 @@ func (p *Publisher) identify(ctx context.Context) error {
 	return nil
 }
 
-// isRefusal leaves 401 out: nothing will work with that credential.
+// isRefusal excludes 401: nothing works with that credential.
 func isRefusal(err error) bool {
 	status := statusOf(err)
 	return status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// stored returns the comment with the known id, or nil if there is none, if it
-// is elsewhere, or if somebody else wrote it.
+// stored returns the comment with the known id, or nil if there is none, if it is
+// elsewhere, or if somebody else wrote it.
 func (p *Publisher) stored(ctx context.Context) (*gh.IssueComment, error) {
 	if p.commentID == 0 {
 		return nil, nil
@@ -228,8 +222,8 @@ func (p *Publisher) stored(ctx context.Context) (*gh.IssueComment, error) {
 	return c, nil
 }
 
-// search returns our oldest comment with the marker, nil if there is none or
-// if we do not know who we are, and deletes its younger twins.
+// search returns our oldest comment with the marker, nil if there is none or if our
+// account is unknown, and deletes its younger twins.
 func (p *Publisher) search(ctx context.Context, marker string) (*gh.IssueComment, error) {
 	if p.self == 0 {
 		return nil, nil
@@ -262,7 +256,7 @@ func (p *Publisher) own(ctx context.Context, marker string) ([]*gh.IssueComment,
 				own = append(own, c)
 			}
 		}
-		// A forge that ignores paging sends everything at once and no link.
+		// A forge that ignores paging sends everything at once without a link.
 		if resp.NextPage <= opts.Page {
 			return own, nil
 		}
@@ -295,7 +289,7 @@ func firstLine(body string) string {
 	return strings.TrimRight(line, "\r")
 }
 
-// normal undoes what forges do to a stored text.
+// normal reverts changes that forges make to a stored text.
 func normal(body string) string {
 	return strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n"))
 }

@@ -18,10 +18,10 @@ import (
 // FormatAgentEvals is the name of the form of results.
 const FormatAgentEvals = "agentevals"
 
-// hit is the least score of a criterion that is listed as right.
+// hitScore is the minimum score of a criterion that is listed as right.
 const hitScore = 0.6
 
-// A line is the result of one case.
+// An agentEvalsLine is the result of one case.
 type agentEvalsLine struct {
 	Timestamp      time.Time         `json:"timestamp"`
 	EvalID         string            `json:"evalId"`
@@ -40,8 +40,7 @@ type agentEvalsLine struct {
 	indexLine
 }
 
-// A trace sums up what the target did. It is missing where the calls are not
-// known.
+// An agentEvalsTrace summarizes the target's calls. It is missing if they are unknown.
 type agentEvalsTrace struct {
 	EventCount int      `json:"eventCount"`
 	ToolNames  []string `json:"toolNames"`
@@ -49,7 +48,7 @@ type agentEvalsTrace struct {
 	DurationMS int64    `json:"durationMs"`
 }
 
-// An evaluatorResult is what one evaluator gave.
+// An evaluatorResult is the result of one evaluator.
 type evaluatorResult struct {
 	Name       string            `json:"name"`
 	Type       string            `json:"type,omitempty"`
@@ -63,8 +62,8 @@ type evaluatorResult struct {
 	Evaluators []evaluatorResult `json:"evaluatorResults,omitempty"`
 }
 
-// WriteAgentEvals writes a line of JSON for each case. now is when cases that were
-// judged in this run got their verdicts.
+// WriteAgentEvals writes a line of JSON for each case. now is the time of verdicts from
+// this run.
 func WriteAgentEvals(w io.Writer, r *report.Report, now time.Time) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -129,7 +128,7 @@ func newAgentEvalsLine(row *report.Row, now time.Time) agentEvalsLine {
 	return l
 }
 
-// dataset is the name of a suite, else the base name of its file.
+// dataset returns the name of a suite, else the base name of its file.
 func dataset(groups []string, file string) string {
 	if len(groups) == 0 || groups[0] == file {
 		return path.Base(file)
@@ -137,7 +136,7 @@ func dataset(groups []string, file string) string {
 	return groups[0]
 }
 
-// output are the messages after the last one of the user.
+// agentEvalsOutput returns the messages after the user's last one.
 func agentEvalsOutput(t *verdict.Transcript) []schema.Message {
 	for i, m := range slices.Backward(t.Messages) {
 		if m.Role == schema.RoleUser {
@@ -171,8 +170,8 @@ func evaluatorResults(list []verdict.EvaluatorResult) []evaluatorResult {
 	return out
 }
 
-// newEvaluatorResult returns the result of an evaluator, whose criteria are named as it
-// knows them.
+// newEvaluatorResult returns the result of an evaluator, with its own names of
+// criteria.
 func newEvaluatorResult(r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
 	out := evaluatorResult{
 		Name: r.Name, Type: r.Type, Score: r.Score, Weight: r.Weight, Reasoning: r.Reason, Aggregator: r.Aggregator,
@@ -201,8 +200,7 @@ func newEvaluatorResult(r verdict.EvaluatorResult, criteria []verdict.Criterion)
 	return out
 }
 
-// composite adds the results of the members, whose names are before what they
-// list.
+// composite adds the results of the members, which prefix their lists with their names.
 func composite(out evaluatorResult, r verdict.EvaluatorResult, criteria []verdict.Criterion) evaluatorResult {
 	for _, m := range r.Members {
 		var own []verdict.Criterion
@@ -224,7 +222,7 @@ func composite(out evaluatorResult, r verdict.EvaluatorResult, criteria []verdic
 	return out
 }
 
-// describe returns a criterion in words.
+// describe describes a criterion.
 func describe(c verdict.Criterion) string {
 	if c.Note == "" || c.Note == c.ID {
 		return c.ID
@@ -232,7 +230,7 @@ func describe(c verdict.Criterion) string {
 	return c.ID + ": " + c.Note
 }
 
-// A summary is that of one suite run against one target.
+// An agentEvalsSummary is the summary of one suite against one target.
 type agentEvalsSummary struct {
 	Suite       string                         `json:"suite"`
 	Timestamp   time.Time                      `json:"timestamp"`
@@ -242,7 +240,7 @@ type agentEvalsSummary struct {
 	TopMisses   []agentEvalsMiss               `json:"topMisses"`
 }
 
-// counts are over the cases that were judged; Error counts the others.
+// agentEvalsCounts count the judged cases; Error counts the others.
 type agentEvalsCounts struct {
 	Total        int      `json:"total"`
 	Pass         int      `json:"pass"`
@@ -265,10 +263,10 @@ type agentEvalsMiss struct {
 	Count int    `json:"count"`
 }
 
-// topMisses bounds how many misses a summary lists.
+// topMisses bounds the misses in a summary.
 const topMisses = 10
 
-// WriteAgentEvalsSummary writes the summary of the suite, or a list of them where there are
+// WriteAgentEvalsSummary writes the summary of the suite, or a list of summaries for
 // several suites or targets.
 func WriteAgentEvalsSummary(w io.Writer, r *report.Report, now time.Time) error {
 	order := []string{}
@@ -350,7 +348,7 @@ func (s *agentEvalsSummary) add(e evaluatorResult) {
 	x.MinScore, x.MaxScore = min(x.MinScore, e.Score), max(x.MaxScore, e.Score)
 }
 
-// A current has the parts of a line under the names that AgentV 4 and 5 have for them in
+// An indexLine has the parts of a line under the names of AgentV 4 and 5 in
 // index.jsonl. They follow the names of the format's pages, which stay.
 type indexLine struct {
 	TestID       string `json:"test_id"`
@@ -358,34 +356,34 @@ type indexLine struct {
 	Conversation string `json:"conversation_id,omitempty"`
 	agentEvalsOutcome
 	TokenUsage *agentEvalsTokens `json:"token_usage,omitempty"`
-	// CostUSD is missing where the price of a call is not known.
+	// CostUSD is missing if the price of a call is unknown.
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
 	DurationMS *int64   `json:"duration_ms,omitempty"`
-	// Tags are those of the case, as a map where its suite has them by keys.
+	// Tags are the case's, as a map if its suite has them by keys.
 	Tags   any               `json:"tags,omitempty"`
 	Scores []agentEvalsScore `json:"scores"`
-	// NamedScores has the score of each of Scores by its name.
+	// NamedScores maps names to Scores.
 	NamedScores map[string]float64 `json:"named_scores,omitempty"`
 	EvalPath    string             `json:"eval_path,omitempty"`
 	Category    string             `json:"category,omitempty"`
 	Experiment  string             `json:"experiment,omitempty"`
-	// SampleCount, Samples and Aggregation are there where the case has several samples.
+	// SampleCount, Samples and Aggregation are present if the case has several samples.
 	SampleCount int                    `json:"sample_count,omitempty"`
 	Samples     []agentEvalsSample     `json:"samples,omitempty"`
 	Aggregation *agentEvalsAggregation `json:"aggregation,omitempty"`
 	Metadata    json.RawMessage        `json:"metadata,omitempty"`
 }
 
-// An outcome is how a case or a sample ended.
+// An agentEvalsOutcome is the end of a case or a sample.
 type agentEvalsOutcome struct {
 	ExecutionStatus string `json:"execution_status"`
-	// FailureStage and FailureReason say where one that is not ok went wrong: before the
-	// target was asked (setup), there (agent), or after its answer (evaluator).
+	// FailureStage and FailureReason locate a failure: before the target was asked
+	// (setup), there (agent), or after its answer (evaluator).
 	FailureStage  string `json:"failure_stage,omitempty"`
 	FailureReason string `json:"failure_reason_code,omitempty"`
 }
 
-// outcomeOf is the outcome of a verdict on a case that the target answered or not.
+// outcomeOf returns the outcome of a verdict on a case with or without an answer.
 func outcomeOf(v verdict.Verdict, answered bool) agentEvalsOutcome {
 	switch {
 	case v == verdict.Pass:
@@ -398,19 +396,19 @@ func outcomeOf(v verdict.Verdict, answered bool) agentEvalsOutcome {
 	return agentEvalsOutcome{"execution_error", "agent", "provider_error"}
 }
 
-// An aggregation says how the scores of the samples became one.
+// An agentEvalsAggregation describes the aggregation of the samples' scores.
 type agentEvalsAggregation struct {
 	Strategy string   `json:"strategy"`
 	Mean     *float64 `json:"mean,omitempty"`
 }
 
-// A tokens is what the target read and wrote.
+// An agentEvalsTokens counts the target's input and output.
 type agentEvalsTokens struct {
 	Input  int64 `json:"input"`
 	Output int64 `json:"output"`
 }
 
-// A score is that of one evaluator.
+// An agentEvalsScore is the score of one evaluator.
 type agentEvalsScore struct {
 	Name   string            `json:"name"`
 	Type   string            `json:"type,omitempty"`
@@ -419,7 +417,7 @@ type agentEvalsScore struct {
 	Scores []agentEvalsScore `json:"scores,omitempty"`
 }
 
-// newIndexLine is what AgentV calls the parts of a line.
+// newIndexLine converts a line to AgentV's names.
 func newIndexLine(l agentEvalsLine, row *report.Row) indexLine {
 	out := indexLine{TestID: l.EvalID, Suite: l.Dataset, Conversation: l.ConversationID, EvalPath: row.File, Scores: scoresOf(turns(l.Evaluators))}
 	if tags := row.Result.Labels.Tags; len(tags) > 0 {
@@ -450,7 +448,7 @@ func newIndexLine(l agentEvalsLine, row *report.Row) indexLine {
 	return out
 }
 
-// A sample is one of several of a case, counted from 0.
+// An agentEvalsSample is one of several samples of a case, counted from 0.
 type agentEvalsSample struct {
 	Sample  int             `json:"sample"`
 	Score   *float64        `json:"score"`
@@ -461,7 +459,7 @@ type agentEvalsSample struct {
 	DurationMS int64            `json:"duration_ms"`
 }
 
-// samplesOf are the samples of a case that were judged.
+// samplesOf returns the judged samples of a case.
 func samplesOf(row *report.Row) []agentEvalsSample {
 	var out []agentEvalsSample
 	for i, s := range row.Result.Samples {
@@ -472,7 +470,7 @@ func samplesOf(row *report.Row) []agentEvalsSample {
 	return out
 }
 
-// aggregated is how the score of a case follows from those of its samples.
+// aggregated describes the aggregation of a case's samples.
 func aggregated(row *report.Row) *agentEvalsAggregation {
 	if row.Result.Best {
 		return &agentEvalsAggregation{Strategy: "pass_at_k"}
@@ -480,8 +478,8 @@ func aggregated(row *report.Row) *agentEvalsAggregation {
 	return &agentEvalsAggregation{Strategy: "mean", Mean: row.Score}
 }
 
-// turns are the evaluators of the turns of a conversation in the place of the one that they
-// are members of, as AgentV lists them.
+// turns replaces the evaluator of a conversation by the evaluators of its turns, as
+// AgentV lists them.
 func turns(evaluators []evaluatorResult) []evaluatorResult {
 	if len(evaluators) == 1 && len(evaluators[0].Evaluators) > 0 && evaluators[0].Evaluators[0].Name == "turn-1" {
 		return evaluators[0].Evaluators

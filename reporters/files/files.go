@@ -1,9 +1,9 @@
 // Package files writes the result files of a run, one Go file per format: JUnit XML,
 // SARIF, the results of AgentV and promptfoo, and pages of Markdown and HTML.
 //
-// Most callers [Check] the files before the run and [Write] them after. Results of AgentV
-// and promptfoo have only the cases of their own format, without those that were skipped
-// or not meant to run; their report needs rows with a Result.
+// Most callers [Check] the files before the run and [Write] them after. Results of
+// AgentV and promptfoo have only the cases of their own format, without skipped and
+// inactive ones; their report needs rows with a Result.
 package files
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // A File is one result file of a run.
 type File struct {
-	// Flag is the command line flag that asks for the file, such as --junit.
-	// Path is its place on disk.
+	// Flag is the command line flag of the file, such as --junit. Path is its place on
+	// disk.
 	Flag, Path string
 	// Render writes the report in the format of the file.
 	Render func(io.Writer, *report.Report) error
@@ -33,7 +33,7 @@ type File struct {
 // JUnit returns the file with the report as JUnit XML.
 func JUnit(path string) File { return File{Flag: "--junit", Path: path, Render: WriteJUnit} }
 
-// Markdown returns the file with the comment that a pull request would get.
+// Markdown returns the file with a pull request's comment.
 func Markdown(path string) File {
 	return File{Flag: "--markdown", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		_, err := io.WriteString(w, comment.Markdown(r, comment.Options{}))
@@ -48,8 +48,7 @@ func Results(path string, now func() time.Time) File {
 	}}
 }
 
-// Promptfoo returns the file with the results of the matrix format, as promptfoo writes
-// them.
+// Promptfoo returns the file with the results of the matrix format in promptfoo's form.
 func Promptfoo(path string, now func() time.Time) File {
 	return File{Flag: "--results", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		return WritePromptfoo(w, r, now())
@@ -63,8 +62,8 @@ func Summary(path string, now func() time.Time) File {
 	}}
 }
 
-// HTML returns the file with the report as one page that loads nothing else. history
-// reads earlier verdicts of the cases; a nil history shows none.
+// HTML returns the file with the report as one self-contained page. history reads
+// earlier verdicts of the cases; a nil history shows none.
 func HTML(path string, history func() (casehistory.History, error)) File {
 	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		var o html.Options
@@ -78,8 +77,7 @@ func HTML(path string, history func() (casehistory.History, error)) File {
 	}}
 }
 
-// WithPaths returns the files whose path is not empty. at turns each path into the
-// place on disk.
+// WithPaths returns the files with a path. at converts each path to the place on disk.
 func WithPaths(at func(string) string, files ...File) (named []File) {
 	for _, f := range files {
 		if f.Path != "" {
@@ -90,9 +88,9 @@ func WithPaths(at func(string) string, files ...File) (named []File) {
 	return named
 }
 
-// Check makes the folders of the files and opens each file for writing, so that no
-// paid run ends at a path that cannot be written. It leaves the content of files as it
-// is. Its errors name the flag and the repair.
+// Check creates the folders of the files and opens each file for writing, so that no
+// paid run ends at an unwritable path. It does not change their content. Its errors
+// name the flag and the repair.
 func Check(files ...File) error {
 	var errs []error
 	for _, f := range files {

@@ -53,20 +53,20 @@ type junitDetail struct {
 	Text    string `xml:",chardata"`
 }
 
-// seconds are kept in milliseconds and written in seconds.
+// junitSeconds are kept in milliseconds and written in seconds.
 type junitSeconds int64
 
-// MarshalText writes three decimals.
+// MarshalText formats three decimals.
 func (s junitSeconds) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%d.%03d", s/1000, s%1000), nil
 }
 
-// WriteJUnit writes every case that head has, in suites by their group, and the
-// problems that kept definitions from running in a suite of their own. A
-// borderline case counts as passed. A case that was wanted and not judged is
-// an error, one without a known verdict is skipped, and so is one that fails
-// and that the gate lets pass, with the reason. Where the gate did not pass for
-// another reason than a case, it is the failure or the error of a suite of its own.
+// WriteJUnit writes every case of head, in suites by their group, and the problems that
+// kept definitions from running in a separate suite. A borderline case counts as
+// passed. A wanted case without a judgement is an error; a case without a known verdict
+// is skipped, and so is a failing case that the gate lets pass, with the reason. If the
+// gate did not pass for another reason than a case, it is the failure or the error of a
+// separate suite.
 func WriteJUnit(w io.Writer, r *report.Report) error {
 	all := junitSuites{Name: "gavel", Time: junitSeconds(r.DurationMS)}
 	byName := map[string]*junitSuite{}
@@ -149,7 +149,7 @@ func (s *junitSuite) addProblem(p schema.Problem) {
 	})
 }
 
-// add adds a case, with what is said of its error.
+// add adds a case, with the text about its error.
 func (s *junitSuite) add(r *report.Report, row *report.Row, failed string) {
 	c := junitCase{Name: textfmt.Line(row.Name()), Class: s.class(), File: textfmt.Line(row.File), Line: row.Line, Time: junitSeconds(row.DurationMS)}
 	s.Tests++
@@ -185,7 +185,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// waivedReason returns why a failing case does not fail the run.
+// waivedReason returns the reason why a failing case does not fail the run.
 func waivedReason(row *report.Row) string {
 	why := "it failed at base, too"
 	switch {
@@ -199,7 +199,7 @@ func waivedReason(row *report.Row) string {
 	return strings.TrimSuffix("fails, and the gate lets it pass ("+why+"): "+row.VerdictReason, ": ")
 }
 
-// unjudged returns why there is no verdict although nothing went wrong.
+// unjudged returns the reason for a missing verdict without an error.
 func unjudged(row *report.Row) string {
 	if row.Action == plan.Reuse && len(row.Reasons) == 0 {
 		return "unaffected, and no verdict is stored"
@@ -207,8 +207,8 @@ func unjudged(row *report.Row) string {
 	return plan.Summarise(row.Reasons)
 }
 
-// explanation is what a CI system shows below the message: the score, why the
-// case was run, where it is defined, and the criteria that were not met.
+// junitExplanation returns the text that a CI system shows below the message: the
+// score, the reason for running the case, its place, and the unmet criteria.
 func junitExplanation(r *report.Report, row *report.Row) string {
 	var lines []string
 	if row.Score != nil {

@@ -26,7 +26,7 @@ const (
 	failedError
 )
 
-// A document is a file of results.
+// A promptfooDocument is a file of results.
 type promptfooDocument struct {
 	EvalID       string            `json:"evalId"`
 	Results      promptfooResults  `json:"results"`
@@ -48,7 +48,7 @@ type promptfooResults struct {
 	Stats     promptfooStats    `json:"stats"`
 }
 
-// A prompt is one of the templates with one of the targets.
+// A promptfooPrompt is a template with a target.
 type promptfooPrompt struct {
 	Raw      string           `json:"raw"`
 	Label    string           `json:"label"`
@@ -57,7 +57,7 @@ type promptfooPrompt struct {
 	Metrics  *promptfooTotals `json:"metrics,omitempty"`
 }
 
-// totals sum up the results of a prompt.
+// promptfooTotals sum up the results of a prompt.
 type promptfooTotals struct {
 	Score           float64            `json:"score"`
 	TestPassCount   int                `json:"testPassCount"`
@@ -98,7 +98,7 @@ type promptfooProvider struct {
 	Label string `json:"label"`
 }
 
-// A result is that of one case.
+// A promptfooResult is the result of one case.
 type promptfooResult struct {
 	ID            string                     `json:"id"`
 	PromptIdx     int                        `json:"promptIdx"`
@@ -133,7 +133,7 @@ type promptfooResponse struct {
 	Cost       float64         `json:"cost"`
 }
 
-// A grading is that of a case, or of one of its assertions.
+// A promptfooGrading is the grading of a case, or of one of its assertions.
 type promptfooGrading struct {
 	Pass       bool               `json:"pass"`
 	Score      float64            `json:"score"`
@@ -154,14 +154,14 @@ func PromptfooLeftOut(r *report.Report) int {
 	return n
 }
 
-// A writer collects the results of a report.
+// A promptfooWriter collects the results of a report.
 type promptfooWriter struct {
 	doc     promptfooDocument
-	tests   map[string]int // the numbers of tests by their names
-	prompts map[string]int // of prompts by label and target
+	tests   map[string]int // numbers of tests by their names
+	prompts map[string]int // numbers of prompts by label and target
 }
 
-// WritePromptfoo writes the results of a report. now is when they are written.
+// WritePromptfoo writes the results of a report. now is the time of writing.
 func WritePromptfoo(out io.Writer, r *report.Report, now time.Time) error {
 	w := &promptfooWriter{tests: map[string]int{}, prompts: map[string]int{}, doc: promptfooDocument{
 		EvalID: "eval-" + cmp.Or(r.Run, "gavel") + "-" + now.UTC().Format("2006-01-02T15:04:05"), Config: map[string]any{},
@@ -209,7 +209,7 @@ func (w *promptfooWriter) add(c *report.Row) {
 	w.doc.Results.Results = append(w.doc.Results.Results, out)
 }
 
-// ordinal is that of a name, which gets the next one where it has none.
+// ordinal returns the number of a name; a new name gets the next one.
 func ordinal(numbers map[string]int, name string) int {
 	n, known := numbers[name]
 	if !known {
@@ -238,8 +238,8 @@ func tags(c *report.Row) map[string][]string {
 	return map[string][]string{"tags": c.Result.Labels.Tags}
 }
 
-// sent is the prompt as it was sent: a text, or a chat as JSON; what is there where
-// nothing is known of it.
+// sent returns the prompt as it was sent: a text, or a chat as JSON; without if it is
+// unknown.
 func sent(t *verdict.Transcript, without string) string {
 	if t == nil {
 		return without
@@ -262,7 +262,7 @@ func sent(t *verdict.Transcript, without string) string {
 	return string(raw)
 }
 
-// lastOfUser is the index of the user's last message; -1 where there is none.
+// lastOfUser returns the index of the user's last message, or -1.
 func lastOfUser(messages []schema.Message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == schema.RoleUser {
@@ -272,7 +272,7 @@ func lastOfUser(messages []schema.Message) int {
 	return -1
 }
 
-// grade takes over the answer, the score and what made it.
+// grade takes over the answer, the score and its parts.
 func (out *promptfooResult) grade(c *report.Row, from *row.Row) {
 	if t := c.Result.Transcript; t != nil {
 		u := t.Usage
@@ -344,7 +344,7 @@ func promptfooComponent(e verdict.EvaluatorResult) promptfooGrading {
 	return g
 }
 
-// count adds a result to the sums.
+// count adds a result to the totals.
 func (w *promptfooWriter) count(out *promptfooResult) {
 	m, s := w.doc.Results.Prompts[out.PromptIdx].Metrics, &w.doc.Results.Stats
 	switch {

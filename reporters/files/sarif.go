@@ -18,19 +18,19 @@ type sarifLog struct {
 
 type sarifRun struct {
 	Tool sarifTool `json:"tool"`
-	// Bases say what locations are relative to.
+	// Bases are the bases of relative locations.
 	Bases map[string]sarifBase `json:"originalUriBaseIds"`
-	// ColumnKind says that columns count code points, as Position does.
+	// ColumnKind declares that columns count code points, as Position does.
 	ColumnKind string        `json:"columnKind"`
 	Results    []sarifResult `json:"results"`
 }
 
-// A base has no URI: the path of the repository is private.
+// A sarifBase has no URI: the path of the repository is private.
 type sarifBase struct {
 	Description sarifText `json:"description"`
 }
 
-// root is the usual name for the root of a repository.
+// sarifRoot is the usual name for the root of a repository.
 const sarifRoot = "%SRCROOT%"
 
 type sarifTool struct {
@@ -105,8 +105,8 @@ func WriteSARIF(w io.Writer, problems []schema.Problem) error {
 	})
 }
 
-// message is one line. SARIF reads [text](target) in it as a link and {0} as a
-// placeholder, and a message may quote what a definition says.
+// sarifMessage returns one line. SARIF reads [text](target) as a link and {0} as a
+// placeholder, and a message may quote a definition.
 func sarifMessage(p schema.Problem) string {
 	s := p.Message
 	if p.Hint != "" {
@@ -115,7 +115,7 @@ func sarifMessage(p schema.Problem) string {
 	return strings.NewReplacer("](", "] (", "{", "{{", "}", "}}").Replace(textfmt.Line(s))
 }
 
-// locations is empty for a problem that is in no file.
+// sarifLocations returns none for a problem outside of files.
 func sarifLocations(at schema.Position) []sarifLocation {
 	if at.File == "" {
 		return nil
@@ -127,8 +127,8 @@ func sarifLocations(at schema.Position) []sarifLocation {
 	return []sarifLocation{{p}}
 }
 
-// reference is a path as a relative reference. The text before a colon in its
-// first folder would be read as the scheme of a URI.
+// sarifURI returns a path as a relative reference. The text before a colon in its first
+// folder would be read as the scheme of a URI.
 func sarifURI(file string) string {
 	first, rest, isDeep := strings.Cut((&url.URL{Path: file}).EscapedPath(), "/")
 	first = strings.ReplaceAll(first, ":", "%3A")

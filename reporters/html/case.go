@@ -26,7 +26,7 @@ type Case struct {
 	Criteria                []criterion
 	HasBase                 bool
 	Attempts                []string
-	// Again are the further measurements of both sides.
+	// Again are the reruns of both sides.
 	Again string
 	Curve template.HTML
 }
@@ -35,7 +35,7 @@ type Case struct {
 type Turn struct {
 	Number int
 	Role   string
-	// Thinking is what a model thought before the text. It is folded.
+	// Thinking is the model's thinking before the text. It is folded.
 	Thinking, Text string
 	Calls          []call
 }
@@ -49,7 +49,7 @@ type criterion struct {
 	Worse                  bool
 }
 
-// NewCase puts a row of a report into words.
+// NewCase converts a row of a report into words.
 func NewCase(r *report.Report, row *report.Row, o Options) Case {
 	c := Case{
 		Name:   textfmt.Line(row.Name()),
@@ -133,7 +133,7 @@ func caseFacts(row *report.Row) []Fact {
 	return out
 }
 
-// Turns are the messages of a conversation.
+// Turns converts the messages of a conversation.
 func Turns(messages []schema.Message) []Turn {
 	var out []Turn
 	for i, m := range messages {
@@ -159,19 +159,19 @@ func (c *Case) criteria(all []report.CriterionDiff, scale float64) {
 	}
 }
 
-// kindOrder has the kinds of cases in the order of the filter.
+// kindOrder is the order of kinds in the filter.
 var kindOrder = []string{
 	"regression", "fail", "borderline", "error", "unclear", "flaky", "improvement", "new", "moved",
 	"removed", "withdrawn", "skipped", "not run", "would run", "pass", "no verdict",
 }
 
-// Icons are signs of the kinds, of characters that every font has.
+// Icons are signs of the kinds, using characters that every font has.
 var Icons = map[string]string{
 	"regression": "✗", "fail": "✗", "borderline": "≈", "error": "!", "unclear": "?", "flaky": "~", "improvement": "✓",
 	"new": "+", "moved": "→", "removed": "−", "withdrawn": "−", "skipped": "·", "not run": "·", "would run": "·", "pass": "✓", "no verdict": "·",
 }
 
-// KindOf is the one kind that a row is filtered by: what changed before what it is.
+// KindOf returns the kind by which a row is filtered: its change before its state.
 func KindOf(row *report.Row) string {
 	switch {
 	case row.Unrun():

@@ -15,9 +15,8 @@ const (
 	mostPoints  = 24
 )
 
-// curve draws the scores of a case over its last judgements as SVG, the oldest on the
-// left; empty for fewer than two. A failure has a mark. All that goes into it are
-// numbers.
+// curve draws the scores of a case's last judgements as SVG, the oldest on the left;
+// empty for fewer than two. A failure has a mark. Only numbers go into it.
 func curve(points []casehistory.Judgement) template.HTML {
 	points = points[max(0, len(points)-mostPoints):]
 	if len(points) < 2 {

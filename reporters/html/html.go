@@ -1,11 +1,10 @@
-// Package html renders a report as one page that needs nothing else: no network,
-// no server and no other file.
+// Package html renders a report as one self-contained page: no network, no server and
+// no other file.
 //
-// Most callers want [Write]. The page shows the headline, what a reader must know
-// before trusting it, the groups, and every case with its reason, conversation and
-// criteria. It works without JavaScript, which only filters. Everything that a
-// repository or a model says is escaped, and the page's own policy lets no other
-// script run and no address be asked.
+// Most callers want [Write]. The page shows the headline, warnings about the result,
+// the groups, and every case with its reason, conversation and criteria. It works
+// without JavaScript, which only filters. Every text of a repository or a model is
+// escaped, and the page's own policy allows no other script and no request.
 package html
 
 import (
@@ -28,25 +27,25 @@ var (
 	script string
 )
 
-// style is that of the parts and of the page.
+// style is the style of the parts and of the page.
 var style = Style + ownStyle
 
-// page is parsed when the first page is written, which few commands do.
+// page is parsed for the first page, since few commands write one.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(Templates(template.New("page")).Parse(pageText))
 })
 
-// policy allows the style and the script of the page and nothing else.
+// policy only allows the style and the script of the page.
 var policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hashOf(style) + "; script-src " + hashOf(script)
 
-// hashOf is the source expression of Content Security Policy Level 3, section
+// hashOf returns the source expression of Content Security Policy Level 3, section
 // 2.3.1, for an inline text.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Write renders the page of a report. The error is that of w.
+// Write renders the page of a report. The error is w's.
 func Write(w io.Writer, r *report.Report, o Options) error {
 	v := newView(r, o)
 	v.Policy, v.Style, v.Script = policy, template.CSS(style), template.JS(script) //nolint:gosec // our own files

@@ -26,27 +26,27 @@ var Style string
 // Templates adds the templates of the parts.
 func Templates(t *template.Template) *template.Template { return template.Must(t.Parse(templates)) }
 
-// Options are what parts show besides the report.
+// Options are additional inputs of parts.
 type Options struct {
-	// RepositoryURL is the page of the repository on its forge. Files become links
-	// to it where it is known.
+	// RepositoryURL is the page of the repository on its forge. If it is known, files
+	// link to it.
 	RepositoryURL string
-	// History is how the cases were judged before. A case that it lacks has no curve.
+	// History has earlier judgements of the cases. A case without one has no curve.
 	History casehistory.History
 }
 
-// A Fact is one number of the header with what it is.
+// A Fact is one number of the header with its name.
 type Fact struct{ Name, Value, Remark string }
 
-// A Notice is something to know before the result is trusted.
+// A Notice is a warning about the result.
 type Notice struct {
 	Severity, Where, Link, Text string
 }
 
-// A Target is one target over the same cases as the others.
+// A Target is one target, compared over the same cases.
 type Target struct{ Target, Score, Delta, Counts, Difference string }
 
-// Targets compares the targets of a report, where it has several.
+// Targets compares the targets of a report, if it has several.
 func Targets(r *report.Report) []Target {
 	var out []Target
 	for _, t := range r.Targets {
@@ -58,7 +58,7 @@ func Targets(r *report.Report) []Target {
 	return out
 }
 
-// Facts are the numbers of a report: score, cases, effort and commit.
+// Facts returns the numbers of a report: score, cases, effort and commit.
 func Facts(r *report.Report) []Fact {
 	var out []Fact
 	switch d := r.Diff; {
@@ -83,7 +83,7 @@ func Facts(r *report.Report) []Fact {
 	return out
 }
 
-// ShortCommit is a commit in 7 digits; any other name stays as it is.
+// ShortCommit shortens a commit to 7 digits; any other name is unchanged.
 func ShortCommit(name string) string {
 	if len(name) == 40 {
 		return name[:7]
@@ -91,7 +91,7 @@ func ShortCommit(name string) string {
 	return name
 }
 
-// Notices are the problems and notices of a report.
+// Notices returns the problems and notices of a report.
 func Notices(r *report.Report, o Options) []Notice {
 	var out []Notice
 	for _, p := range r.Problems {
@@ -130,8 +130,8 @@ func blob(commit *string, o Options, file string, line int) string {
 	return comment.Blob(o.RepositoryURL, *commit, file, line)
 }
 
-// Rows are the cases of a report, those first that a reader wants to see first. The
-// first blocking of them speak against the change.
+// Rows returns the cases of a report, the most interesting first. The first blocking of
+// them count against the change.
 func Rows(r *report.Report) (rows []*report.Row, blocking int) {
 	sections := reporters.Arrange(r)
 	rows = slices.Concat(sections.Blocking, sections.Also, sections.Planned)
@@ -147,7 +147,7 @@ func Rows(r *report.Report) (rows []*report.Row, blocking int) {
 	return rows, len(sections.Blocking)
 }
 
-// A Kind is what cases are filtered by, and how many there are of it.
+// A Kind is a filter of cases with its count.
 type Kind struct {
 	Name  string
 	Count int

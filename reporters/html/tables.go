@@ -13,13 +13,13 @@ type Table struct {
 	Title   string
 	Columns []string
 	Rows    []tableRow
-	// Differs says that a row has a difference to base.
+	// Differs means that a row has a difference to base.
 	Differs bool
-	// More is how many outer groups are left out.
+	// More counts the omitted outer groups.
 	More int
 }
 
-// A tableRow is one outer group; its cells are those of the columns.
+// A tableRow is one outer group with a cell per column.
 type tableRow struct {
 	Name         string
 	Total        Cell
@@ -28,18 +28,18 @@ type tableRow struct {
 	Cells        []Cell
 }
 
-// A Cell is one score. Heat is the shade, from 0 for a score of 0 to 10 for 1, and
-// -1 where there is no score.
+// A Cell is one score. Heat is the shade, from 0 for a score of 0 to 10 for 1, and -1
+// without a score.
 type Cell struct {
 	Score string
 	Heat  int
 	Worse bool
-	// Part says how many cases the score leaves out, since they have no verdict; empty
-	// where there are none.
+	// Part counts the cases that the score leaves out for lack of a verdict; empty for
+	// none.
 	Part string
 }
 
-// Tables are the scores of groups.
+// Tables converts the scores of groups.
 func Tables(groups []report.Group) []Table {
 	var out []Table
 	for _, g := range reporters.GroupTables(groups) {

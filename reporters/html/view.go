@@ -21,16 +21,15 @@ type view struct {
 	Targets                  []Target
 	Tables                   []Table
 	Kinds                    []Kind
-	// Total is how many cases there are.
+	// Total counts the cases.
 	Total int
-	// Cases are made one by one, since there may be very many; More says how many are left
-	// out.
+	// Cases are produced one by one, since there may be very many; More counts the
+	// omitted ones.
 	Cases iter.Seq[caseView]
 	More  string
 }
 
-// mostCases is how many cases a page shows: more than a browser draws at once, and fewer than
-// a page needs that nobody can open.
+// mostCases bounds the cases of a page: browsers cannot open a page with all of them.
 const mostCases = 20_000
 
 // A caseView is one row, which may be open.

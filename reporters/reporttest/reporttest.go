@@ -1,5 +1,5 @@
-// Package reporttest makes reports for tests: scenarios that are built case by
-// case, and those that the golden files show.
+// Package reporttest builds reports for tests: scenarios that are built case by case,
+// including the golden files' ones.
 package reporttest
 
 import (
@@ -18,22 +18,22 @@ const (
 	baseSHA = "4b07d1a6d8aa4b6f9a6f9b3f6b8f0c1d2e3f4a5b"
 )
 
-// A Side is one case on one side: its verdict, or why there is none.
+// A Side is one case on one side: its verdict, or the reason for a missing one.
 type Side struct {
 	Verdict verdict.Verdict
 	Score   float64
 	Reason  string
-	// Skip makes the case a skipped one.
+	// Skip marks the case as skipped.
 	Skip       string
 	Transcript []schema.Message
 	Criteria   []verdict.Criterion
 	Usage      verdict.Usage
 }
 
-// Pass is a case that passes with a score.
+// Pass returns a case that passes with a score.
 func Pass(score float64) *Side { return &Side{Verdict: verdict.Pass, Score: score} }
 
-// Fail is a case that fails with a score, for a reason.
+// Fail returns a case that fails with a score and a reason.
 func Fail(score float64, reason string) *Side {
 	return &Side{Verdict: verdict.Fail, Score: score, Reason: reason}
 }
@@ -44,7 +44,7 @@ type Scenario struct {
 	In report.Input
 }
 
-// New is a scenario without a case, between two commits.
+// New returns a scenario without cases, between two commits.
 func New() *Scenario {
 	return &Scenario{report.Input{
 		Run:  "run-1",
@@ -54,7 +54,7 @@ func New() *Scenario {
 	}}
 }
 
-// File is the definition of a key of the domain dialect.
+// File returns the definition of a key of the domain dialect.
 func File(key string) string { return "test_definitions/" + key + ".json" }
 
 func caseOf(key string, s *Side) (*schema.CaseInfo, *schema.Case) {
@@ -82,8 +82,7 @@ func (s *Side) outcome() report.Outcome {
 	return o
 }
 
-// Add adds a case that has to be judged again for the reason; nil is a side
-// that does not have it.
+// Add adds a case that is judged again for the reason; nil is a side that lacks it.
 func (s *Scenario) Add(key string, base, head *Side, why plan.Reason) *plan.Row {
 	row := plan.Row{
 		Key: key, Dialect: schema.DialectDomain, Target: "support-agent", Action: plan.Run,
@@ -107,8 +106,7 @@ func (s *Scenario) Add(key string, base, head *Side, why plan.Reason) *plan.Row 
 	return &s.In.Plan.Rows[len(s.In.Plan.Rows)-1]
 }
 
-// Same adds n cases of a level that nothing affects, judged alike on both
-// sides before this run.
+// Same adds n unaffected cases of a level, judged alike on both sides before this run.
 func (s *Scenario) Same(level string, n int, score float64) {
 	for i := range n {
 		key := fmt.Sprintf("%s/case_%03d", level, i+1)
@@ -123,7 +121,7 @@ func (s *Scenario) Same(level string, n int, score float64) {
 	}
 }
 
-// Unjudged adds n cases of a level that nothing affects and nobody has judged.
+// Unjudged adds n unaffected cases of a level that nobody has judged.
 func (s *Scenario) Unjudged(level string, n int) {
 	first := len(s.In.Plan.Rows)
 	s.Same(level, n, 0)
@@ -132,7 +130,7 @@ func (s *Scenario) Unjudged(level string, n int) {
 	}
 }
 
-// Move adds a case whose key alone changed.
+// Move adds a case of which only the key changed.
 func (s *Scenario) Move(from, to string, was *Side) {
 	row := s.Add(to, was, was, plan.Reason{Part: "moved", File: File(to), Message: "moved from " + from})
 	row.Action, row.MovedFrom = plan.Reuse, from
@@ -156,7 +154,7 @@ func newCase(key string) plan.Reason {
 	return plan.Reason{Part: "new", File: File(key), Message: "the case is new"}
 }
 
-// Refund is the regression with everything that a fold can show.
+// Refund returns the regression with everything that a fold can show.
 func Refund() (base, head *Side) {
 	base = &Side{Verdict: verdict.Pass, Score: 0.92, Reason: "names the 30 days", Criteria: []verdict.Criterion{
 		{ID: "keyword 30 days", Score: 1}, {ID: "keyword receipt", Score: 1}, {ID: "keyword unopened", Score: 0.76},
@@ -204,7 +202,7 @@ func FirstRun() *Scenario {
 	return s
 }
 
-// Regressions has two of them among cases of every other sort that is usual.
+// Regressions has two regressions among cases of every other usual kind.
 func Regressions() *Scenario {
 	s := New()
 	base, head := Refund()
@@ -225,7 +223,7 @@ func Regressions() *Scenario {
 	return s
 }
 
-// OneCause has n regressions of one changed prompt, and one of its own. The
+// OneCause has n regressions with one changed prompt, and one with another cause. The
 // transcripts of both sides are known.
 func OneCause(n int) *Scenario {
 	s := New()
@@ -243,8 +241,8 @@ func OneCause(n int) *Scenario {
 	return s
 }
 
-// Commanded are the regressions after somebody approved the head, asked for one of
-// them again, and accepted the other for a reason.
+// Commanded has the regressions after somebody approved the head, requested a rerun of
+// one of them, and accepted the other with a reason.
 func Commanded(by, reason string) *Scenario {
 	s := Regressions()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -257,7 +255,7 @@ func Commanded(by, reason string) *Scenario {
 	return s
 }
 
-// InvalidDefinitions has a case of base that nobody can read at head.
+// InvalidDefinitions has a case of base that is unreadable at head.
 func InvalidDefinitions() *Scenario {
 	s := New()
 	s.Same("math/1", 6, 1)
@@ -277,7 +275,7 @@ func InvalidDefinitions() *Scenario {
 	return s
 }
 
-// invalidate adds a case that passed at base and that nobody can read at head.
+// invalidate adds a case that passed at base and is unreadable at head.
 func (s *Scenario) invalidate(key, problem string) {
 	s.Add(key, Pass(1), nil, plan.Reason{Part: "invalid", File: File(key), Message: "the definition is invalid"}).Action = plan.Skip
 	s.In.Problems = append(s.In.Problems, schema.Problem{
@@ -297,7 +295,7 @@ func FreshLedger() *Scenario {
 	return s
 }
 
-// ChangedCases returns n cases of which every third got worse.
+// ChangedCases has n cases, every third of which got worse.
 func ChangedCases(n int) *Scenario {
 	s := New()
 	for i := range n {
@@ -330,7 +328,7 @@ func ErrorsOnly() *Scenario {
 	return s
 }
 
-// MovedRemovedNew has cases that came, went, moved, were skipped or let through.
+// MovedRemovedNew has cases that were added, removed, moved, skipped or accepted.
 func MovedRemovedNew() *Scenario {
 	s := New()
 	s.Same("math/1", 3, 1)
@@ -350,8 +348,8 @@ func MovedRemovedNew() *Scenario {
 	return s
 }
 
-// Lightened weighs a case less that fails on both sides, and one more that weighs
-// nothing fails, too.
+// Lightened reduces the weight of a case that fails on both sides; another case with
+// weight 0 fails, too.
 func Lightened() *Scenario {
 	s := New()
 	s.Same("math/1", 3, 1)
@@ -368,7 +366,7 @@ func Lightened() *Scenario {
 	return s
 }
 
-// Weightless has a full score since the case that fails weighs nothing.
+// Weightless has a full score because the failing case has weight 0.
 func Weightless() *Scenario {
 	s := Lightened()
 	rows := s.In.Plan.Rows
@@ -376,8 +374,7 @@ func Weightless() *Scenario {
 	return s
 }
 
-// Withdrawn leaves out cases of base in every way, and base has a verdict of
-// none but one.
+// Withdrawn drops cases of base in every way, and base has a verdict of only one.
 func Withdrawn() *Scenario {
 	s := New()
 	s.Unjudged("math/1", 3)
@@ -392,7 +389,7 @@ func Withdrawn() *Scenario {
 	return s
 }
 
-// Superseded was cancelled after the first of its cases, since another head came.
+// Superseded was cancelled after its first case by another head.
 func Superseded() *Scenario {
 	s := New()
 	s.Same("math/1", 30, 1)
@@ -406,7 +403,7 @@ func Superseded() *Scenario {
 	return s
 }
 
-// Waiting has cases that nobody may run yet.
+// Waiting has cases that may not run yet.
 func Waiting() *Scenario {
 	s := New()
 	s.Same("math/1", 30, 1)
@@ -420,8 +417,7 @@ func Waiting() *Scenario {
 	return s
 }
 
-// HostileTexts is what strangers and models write, one for each way out of
-// the text that is known.
+// HostileTexts returns hostile texts, one for each known way out of the text.
 func HostileTexts() []string {
 	return []string{
 		"</details></td></table><h1>free</h1><script>alert(1)</script>",
@@ -439,7 +435,7 @@ func HostileTexts() []string {
 	}
 }
 
-// Hostile has a hostile text in every field that can hold one.
+// Hostile has a hostile text in every possible field.
 func Hostile(texts []string) *Scenario {
 	n := 0
 	next := func() string { n++; return texts[(n-1)%len(texts)] }

@@ -36,7 +36,7 @@ func (s *sheet) title(words string) {
 	s.lines = append(s.lines, nil, text(strong, " "+words))
 }
 
-// pane is all that is known of the selected case or problem.
+// pane shows everything known about the selected case or problem.
 func (m Model) pane(width int) []line {
 	if p, _ := m.problem(); p != nil {
 		return problemPane(&sheet{width: width}, p)
@@ -100,7 +100,7 @@ func scored(row *watchstate.Row, v verdict.Verdict, score *float64) string {
 	return string(v) + " " + row.Shown(score)
 }
 
-// A criterion is the mean over the samples of a side.
+// A criterion is the mean over a side's samples.
 type criterion struct {
 	sum  float64
 	n    int
@@ -115,7 +115,7 @@ func (c *criterion) mean() *float64 {
 	return &mean
 }
 
-// means are by evaluator and id, in the order in which they come.
+// means are grouped by evaluator and id, in order of appearance.
 func means(samples []verdict.Sample) (map[string]*criterion, []string) {
 	found := map[string]*criterion{}
 	var order []string
@@ -137,7 +137,7 @@ func means(samples []verdict.Sample) (map[string]*criterion, []string) {
 	return found, order
 }
 
-// criteria sets each one against what it was at base.
+// criteria compares each criterion with base.
 func (s *sheet) criteria(scale float64, samples, base []verdict.Sample) {
 	now, order := means(samples)
 	was, _ := means(base)
@@ -164,7 +164,7 @@ func (s *sheet) criteria(scale float64, samples, base []verdict.Sample) {
 	}
 }
 
-// reasons are what each evaluator said of each sample.
+// reasons lists each evaluator's reason for each sample.
 func (s *sheet) reasons(samples []verdict.Sample) {
 	first := true
 	for i, sample := range samples {
@@ -186,7 +186,7 @@ func (s *sheet) reasons(samples []verdict.Sample) {
 	}
 }
 
-// transcript is what was said, the system prompt first.
+// transcript shows the conversation, the system prompt first.
 func (s *sheet) transcript(t *verdict.Transcript) {
 	if t == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// EditorCommand is what opens a file at a line, by VISUAL or EDITOR.
+// EditorCommand returns the command that opens a file at a line, by VISUAL or EDITOR.
 func EditorCommand(lookupEnv func(string) (string, bool), file string, line int) ([]string, error) {
 	for _, name := range []string{"VISUAL", "EDITOR"} {
 		command, _ := lookupEnv(name)
@@ -19,7 +19,7 @@ func EditorCommand(lookupEnv func(string) (string, bool), file string, line int)
 	return nil, errors.New("no editor is set: export EDITOR, such as EDITOR=vim")
 }
 
-// editorArgs returns the arguments with which an editor opens a line.
+// editorArgs returns an editor's arguments for opening a line.
 func editorArgs(editor []string, file string, line int) []string {
 	at := fmt.Sprintf("%s:%d", file, line)
 	switch filepath.Base(editor[0]) {

@@ -18,7 +18,7 @@ const (
 	footLines = 4
 	// wideColumns is the width from which list and detail are side by side.
 	wideColumns = 110
-	// Below lowLines fewer lines are above and below the body.
+	// Below lowLines there are fewer lines above and below the body.
 	lowLines                 = headLines + footLines + 3
 	lowHead, lowFoot         = 3, 2
 	leastColumns, leastLines = 40, lowHead + lowFoot + 3
@@ -34,7 +34,7 @@ func (m Model) bodyHeight() int {
 	return m.height - headLines - footLines
 }
 
-// Frame is what the terminal shows: height lines of at most width columns.
+// Frame returns the terminal's content: height lines of at most width columns.
 func (m Model) Frame() string {
 	palette := palettes[m.dark]
 	if m.width < leastColumns || m.height < leastLines {
@@ -52,8 +52,7 @@ func (m Model) Frame() string {
 	return strings.Join(lines, "\n")
 }
 
-// head returns what is compared, what changed, what came of it, and what is going
-// on.
+// head renders refs, changes, result and state.
 func (m Model) head() []line {
 	b := &m.board
 	title := line{{strong, " gavel watch"}, {dim, "  against " + terminal.Against(b)}}
@@ -98,7 +97,7 @@ func (m Model) state() line {
 	return line{{c, word + " "}}
 }
 
-// counts are the verdicts, and what became of them since the last time.
+// counts renders the verdicts, and their changes since the last time.
 func (m Model) counts() line {
 	c := m.board.Count()
 	out := text(plain, " ")
@@ -125,7 +124,7 @@ func (m Model) counts() line {
 	return out
 }
 
-// money is what the plan will take with what was spent, and the latter alone.
+// money renders the plan's estimate with the spending, and the spending alone.
 func (m Model) money() []line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
 	out := []line{text(dim, spent)}
@@ -135,7 +134,7 @@ func (m Model) money() []line {
 	return out
 }
 
-// activity returns the line about the current state: a question, a run, an error, the gate.
+// activity renders the current state: a question, a run, an error, the gate.
 func (m Model) activity() line {
 	b := &m.board
 	switch {
@@ -170,7 +169,7 @@ func (m Model) activity() line {
 	return line{{c, " gate " + b.Gate.Result}, {dim, ": " + textfmt.Line(said)}}
 }
 
-// progress is a bar with the rate and the time that is left at it.
+// progress renders a bar with the rate and the remaining time.
 func (m Model) progress() line {
 	b := &m.board
 	if b.Again > 0 {
@@ -191,7 +190,7 @@ func (m Model) progress() line {
 	return append(out, span{dim, fmt.Sprintf("  %.1f a second, %s left", rate, textfmt.Duration(max(left.Round(time.Second), time.Second)))})
 }
 
-// foot tells more of the selected case, and which keys there are.
+// foot renders details of the selected case, and the keys.
 func (m Model) foot() []line {
 	out := []line{m.divider(), nil, nil, nil}
 	if p, _ := m.problem(); p != nil && !m.help {
@@ -219,7 +218,7 @@ func (m Model) foot() []line {
 		out[2] = line{{strong, " / "}, {plain, textfmt.Clean(m.filter) + cursor}}
 	}
 	out[3] = m.keyLine()
-	if m.low() { // the second line has what was typed, noted, or became of the case
+	if m.low() { // the second line has the filter, a note, or the case's result
 		if m.note == "" && !m.typing && m.filter == "" {
 			out[2] = out[1]
 		}
@@ -228,7 +227,7 @@ func (m Model) foot() []line {
 	return out
 }
 
-// divider returns which part of the list is shown.
+// divider shows the visible part of the list.
 func (m Model) divider() line {
 	rows := m.listed()
 	what := ""
@@ -255,7 +254,7 @@ func (m Model) divider() line {
 	return line{{rule, strings.Repeat("─", max(m.width-textfmt.Columns(what)-3, 0))}, {dim, what}, {rule, "───"}}
 }
 
-// keyLine names the keys: with room between them where there is some.
+// keyLine names the keys, spaced if there is room.
 func (m Model) keyLine() line {
 	var out line
 	for _, gap := range []string{"   ", "  ", " "} {

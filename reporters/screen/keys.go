@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// A key is one that does something, as the help shows it.
+// A key is a key of the keyboard with its action, as the help shows it.
 type key struct{ press, does, short string }
 
-// foot is the key as it is shown at the foot, where there is little room.
+// foot formats the key for the foot, with little room.
 func (k key) foot() string {
 	if k.press == "enter" {
 		return "↵"
@@ -21,7 +21,7 @@ func (k key) foot() string {
 	return k.press
 }
 
-// keys are in the order of the help; those with a short form are at the foot.
+// keys are in the order of the help; keys with a short form are at the foot.
 var keys = []key{
 	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
 	{"enter", "show all of a case, or of a problem; again: close", "detail"},
@@ -40,7 +40,7 @@ var keys = []key{
 	{"q", "quit", "quit"},
 }
 
-// press does what a key stands for.
+// press executes a key.
 func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	name := msg.String()
 	if name == "ctrl+c" {
@@ -77,7 +77,7 @@ func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	return m, nil
 }
 
-// ask hands on what only the watch can do.
+// ask forwards an action to the watch.
 func (m *Model) ask(name string) {
 	switch name {
 	case "r":
@@ -104,7 +104,7 @@ func (m *Model) ask(name string) {
 	}
 }
 
-// interrupt stops the run in progress, and else quits.
+// interrupt stops the current run, or else quits.
 func (m Model) interrupt() (Model, tea.Cmd) {
 	if m.board.State == watchstate.Running {
 		m.cfg.Do(watchstate.Command{Do: watchstate.Stop})
@@ -115,7 +115,7 @@ func (m Model) interrupt() (Model, tea.Cmd) {
 	return m, tea.Quit
 }
 
-// back closes what was opened last.
+// back closes the view opened last.
 func (m Model) back() (Model, tea.Cmd) {
 	switch {
 	case m.help:
@@ -150,7 +150,7 @@ func (m Model) typed(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	return m, nil
 }
 
-// move goes through the list, or scrolls what covers it.
+// move moves in the list, or scrolls the view that covers it.
 func (m Model) move(name string) (Model, tea.Cmd) {
 	page := max(m.bodyHeight()-1, 1)
 	by := map[string]int{
@@ -190,8 +190,8 @@ func (m Model) edit() (Model, tea.Cmd) {
 	return m, tea.Exec(program, func(err error) tea.Msg { return edited{err} })
 }
 
-// settle keeps the selection on what the user chose, or near where that was. Before
-// the user chose, it is the first case, and without cases the first problem.
+// settle keeps the selection on the user's choice, or near its place. Before a choice,
+// it is the first case, or without cases the first problem.
 func (m *Model) settle() {
 	ids := m.ids()
 	if at := slices.Index(ids, m.selected); at >= 0 && m.moved {
@@ -208,7 +208,7 @@ func (m *Model) settle() {
 	}
 }
 
-// listed are the rows that the view and the filter leave.
+// listed returns the rows that pass the view and the filter.
 func (m Model) listed() []watchstate.Row {
 	if !m.failedOnly && m.filter == "" {
 		return m.board.Rows
@@ -226,7 +226,7 @@ func (m Model) listed() []watchstate.Row {
 	return out
 }
 
-// current is the selected row; nil where there is none.
+// current returns the selected row, or nil.
 func (m Model) current() *watchstate.Row {
 	rows := m.listed()
 	if at := m.at - len(m.board.Problems); at >= 0 && at < len(rows) && rows[at].Key == m.selected {

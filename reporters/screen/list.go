@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// body is what is between head and foot: the problems and the list, the
-// detail next to it or in its place, or the help.
+// body renders the part between head and foot: the problems and the list, the detail
+// next to it or in its place, or the help.
 func (m Model) body(palette []string) []string {
 	height := m.bodyHeight()
 	var out []string
@@ -43,7 +43,7 @@ func paintAll(lines []line, width int, palette []string) []string {
 	return out
 }
 
-// scrolled is the part of the lines that is in view, filled up to the height.
+// scrolled returns the visible lines, filled up to the height.
 func (m Model) scrolled(lines []line, height int) []line {
 	from := min(m.scroll, max(len(lines)-height, 0))
 	out := append([]line{}, lines[from:min(from+height, len(lines))]...)
@@ -56,7 +56,7 @@ func (m Model) scrolled(lines []line, height int) []line {
 	return out
 }
 
-// list are the problems and, below, the rows around the selected one.
+// list renders the problems and, below, the rows around the selected one.
 func (m Model) list(width, height int, palette []string) []string {
 	out := paintAll(m.problems(width, max(height/4, 2)), width, palette)
 	rows := m.listed()
@@ -80,7 +80,7 @@ func (m Model) list(width, height int, palette []string) []string {
 	return out
 }
 
-// empty returns why there is nothing to list.
+// empty explains an empty list.
 func (m Model) empty() line {
 	switch {
 	case !m.told:
@@ -95,11 +95,11 @@ func (m Model) empty() line {
 
 const (
 	wordColumns = 14
-	// compactColumns is below what width a list leaves the former score out.
+	// compactColumns is the width below which a list omits the former score.
 	compactColumns = 70
 )
 
-// scoreColumns is how wide the scores are set.
+// scoreColumns returns the width of the scores.
 func scoreColumns(width int) int {
 	if width < compactColumns {
 		return 11
@@ -107,8 +107,7 @@ func scoreColumns(width int) int {
 	return 21
 }
 
-// keyColumns is how wide the keys are set, so that the scores are below each
-// other.
+// keyColumns returns the width of the keys, so that the scores are aligned.
 func keyColumns(rows []watchstate.Row, width int) int {
 	widest := 0
 	for i := range rows {
@@ -149,7 +148,7 @@ func mark(row *watchstate.Row) (string, color) {
 	return "·", dim
 }
 
-// shorten leaves the end of a key, which tells more than its start.
+// shorten keeps the end of a key, which says more than its start.
 func shorten(key string, room int) string {
 	if textfmt.Columns(key) <= room {
 		return key
@@ -157,8 +156,7 @@ func shorten(key string, room int) string {
 	return "…" + textfmt.Tail(key, room-1)
 }
 
-// scores sets the score against that at base or, where there is none, against
-// that of before.
+// scores compares the score with base's or, without one, with the previous one.
 func scores(row *watchstate.Row) line {
 	from := row.BaseScore
 	if from == nil && row.Before != nil {

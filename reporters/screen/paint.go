@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A color is what a piece of text is, not how it looks.
+// A color is the meaning of a piece of text, not its look.
 type color int
 
 const (
@@ -20,8 +20,8 @@ const (
 	rule
 )
 
-// palettes hold the SGR parameters of each color: chosen so that each can be
-// read on its background, and told apart by people who do not see red.
+// palettes hold the SGR parameters of each color: readable on their background, and
+// distinguishable for people who do not see red.
 var palettes = map[bool][]string{
 	true:  {"", "1", "38;5;246", "38;5;210", "38;5;114", "38;5;221", "38;5;240"}, // dark
 	false: {"", "1", "38;5;242", "38;5;160", "38;5;28", "38;5;130", "38;5;250"},  // light
@@ -41,7 +41,7 @@ type line []span
 
 func text(c color, s string) line { return line{{c, s}} }
 
-// columns is the width of a line.
+// columns returns the width of a line.
 func (l line) columns() int {
 	n := 0
 	for _, s := range l {
@@ -68,9 +68,9 @@ func (l line) fit(width int) line {
 	return append(out, span{plain, strings.Repeat(" ", max(left, 0))})
 }
 
-// ends puts one line at the left and another at the right: of those given, the
-// first that there is room for. Where there is none for any, the left one is
-// cut for the last of them, unless that would take half of it.
+// ends puts one line at the left and another at the right: the first of the given ones
+// that fits. If none fits, the left one is cut for the last of them, unless that would
+// take half of it.
 func ends(left line, width int, rights ...line) line {
 	last := rights[len(rights)-1]
 	for _, right := range rights {
@@ -84,7 +84,7 @@ func ends(left line, width int, rights ...line) line {
 	return left.fit(width)
 }
 
-// paint gives the line its colors.
+// paint colors the line.
 func (l line) paint(palette []string, background string) string {
 	var b strings.Builder
 	for _, s := range l {

@@ -7,13 +7,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// problemID is what is selected where a problem is: no key has a zero byte.
+// problemID identifies a problem in the selection: no key has a zero byte.
 func problemID(p *schema.Problem) string {
 	return "\x00" + p.Position.String() + "\x00" + p.Message
 }
 
-// ids are what can be selected, in the order of the screen: the problems, then the
-// cases that are listed.
+// ids returns the selectable items, in the order of the screen: the problems, then the
+// listed cases.
 func (m Model) ids() []string {
 	rows := m.listed()
 	out := make([]string, 0, len(m.board.Problems)+len(rows))
@@ -26,7 +26,8 @@ func (m Model) ids() []string {
 	return out
 }
 
-// problem is the selected one, with its place; nil where a case or nothing is.
+// problem returns the selected problem with its place; nil if a case or nothing is
+// selected.
 func (m Model) problem() (p *schema.Problem, at int) {
 	for i := range m.board.Problems {
 		if problemID(&m.board.Problems[i]) == m.selected {
@@ -43,7 +44,7 @@ func severityColor(p *schema.Problem) color {
 	return red
 }
 
-// problemText is the message with the repair on one line.
+// problemText formats the message with the repair on one line.
 func problemText(p *schema.Problem) string {
 	if p.Hint == "" {
 		return textfmt.Line(p.Message)
@@ -51,8 +52,8 @@ func problemText(p *schema.Problem) string {
 	return textfmt.Line(p.Message + "; " + p.Hint)
 }
 
-// problems are at most so many lines of them: the first, or those around the
-// selected one, and how many more there are.
+// problems renders at most a number of problem lines: the first, or the ones around the
+// selected one, and the number of the rest.
 func (m Model) problems(width, most int) []line {
 	all := m.board.Problems
 	selected, at := m.problem()
@@ -74,7 +75,7 @@ func (m Model) problems(width, most int) []line {
 	return out
 }
 
-// problemPane is all that is known of a problem.
+// problemPane shows everything known about a problem.
 func problemPane(s *sheet, p *schema.Problem) []line {
 	s.paragraph("", strong, p.Position.String())
 	s.paragraph("", severityColor(p), fmt.Sprintf("%s: %s", p.Severity, p.Message))

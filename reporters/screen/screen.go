@@ -1,9 +1,9 @@
 // Package screen shows a watch on the whole terminal.
 //
 // Most callers want [Terminal.Run]. A [Model] turns keys and updates into frames and
-// does nothing else, so that tests compare frames. Every frame has as many
-// lines as the terminal, none wider than it, and nothing that a repository or a
-// model wrote can move the cursor or change a colour.
+// does nothing else, so that tests compare frames. Every frame has as many lines as the
+// terminal, none wider than it, and no text of a repository or a model can move the
+// cursor or change a colour.
 package screen
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// A Program is one that takes the terminal for a while, such as an editor.
+// A Program takes over the terminal for a while, such as an editor.
 type Program interface {
 	Run() error
 	SetStdin(io.Reader)
@@ -24,13 +24,13 @@ type Program interface {
 	SetStderr(io.Writer)
 }
 
-// A Config says what the screen can ask for.
+// A Config has the screen's actions.
 type Config struct {
-	// Do hands on what the user wants.
+	// Do forwards the user's command.
 	Do func(watchstate.Command)
-	// Detail reads what is stored of a case.
+	// Detail reads the stored results of a case.
 	Detail func(key string) (watchstate.Detail, error)
-	// Edit opens a file at a line; its error says why it cannot.
+	// Edit opens a file at a line; its error gives the reason why it cannot.
 	Edit func(file string, line int) (Program, error)
 	// Now defaults to time.Now.
 	Now func() time.Time
@@ -39,8 +39,7 @@ type Config struct {
 // A Terminal shows updates until the user quits.
 type Terminal struct{ program *tea.Program }
 
-// Open prepares the terminal, which is taken over by Run. Signals are the
-// caller's.
+// Open prepares the terminal, which Run takes over. The caller handles signals.
 func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 	return &Terminal{tea.NewProgram(New(cfg), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())}
 }
@@ -48,8 +47,8 @@ func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 // Render shows an update. It may be called before Run and after it.
 func (t *Terminal) Render(u watchstate.Update) { t.program.Send(updated(u)) }
 
-// Run shows the watch until the user quits or ctx ends, and gives the terminal
-// back as it was. interrupted says that it was by Ctrl-C.
+// Run shows the watch until the user quits or ctx ends, and restores the terminal.
+// interrupted means that Ctrl-C ended it.
 func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
 	stop := context.AfterFunc(ctx, t.program.Quit)
 	defer stop()
@@ -61,16 +60,16 @@ func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
 // updated is the message that carries an update.
 type updated watchstate.Update
 
-// loaded carries what was read of a case.
+// loaded carries the stored results of a case.
 type loaded struct {
 	watchstate.Detail
 	err error
 }
 
-// edited says how an editor ended.
+// edited reports the end of an editor.
 type edited struct{ err error }
 
-// ticked lets the time go on that is shown of a run.
+// ticked advances the shown time of a run.
 type ticked struct{}
 
 // A Model is the state of the screen.
@@ -79,17 +78,17 @@ type Model struct {
 	width, height int
 	dark          bool
 	board         watchstate.Snapshot
-	told          bool // there was an update
+	told          bool // an update has arrived
 
 	selected   string // key
-	at         int    // its place among the rows that are listed
+	at         int    // its place among the listed rows
 	moved      bool   // by the user; before, the first row is selected
 	failedOnly bool
 	filter     string
-	typing     bool // the filter
+	typing     bool // in the filter
 	help       bool
-	open       bool   // the detail pane
-	reading    string // what the pane is read for
+	open       bool   // the detail pane is open
+	reading    string // the pane's case that is being read
 	detail     loaded
 	scroll     int // of the pane or the help
 	note       string
@@ -99,7 +98,7 @@ type Model struct {
 	interrupted bool
 }
 
-// New is the screen before the first update.
+// New returns the screen before the first update.
 func New(cfg Config) Model {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -110,13 +109,12 @@ func New(cfg Config) Model {
 // Init asks the terminal for its background.
 func (m Model) Init() tea.Cmd { return tea.RequestBackgroundColor }
 
-// View is the frame.
+// View returns the frame.
 func (m Model) View() tea.View {
 	return tea.View{Content: m.Frame(), AltScreen: true, WindowTitle: "gavel watch"}
 }
 
-// Update takes a message in. The case that it selects is read for the detail
-// pane.
+// Update processes a message. The selected case is read for the detail pane.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m, cmd := m.handle(msg)
 	switch {
@@ -179,7 +177,7 @@ func (m Model) update(u watchstate.Update) (Model, tea.Cmd) {
 	return m, tea.Batch(cmds...)
 }
 
-// tick goes on as long as something is run.
+// tick continues while a run is active.
 func (m Model) tick() tea.Cmd {
 	if m.board.State != watchstate.Running {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// How often a Bar tells how far a run is: with a line in a file or a pipe, and by
-// drawing its line again on a terminal.
+// The intervals at which a Bar reports progress: with a line in a file or a pipe, and
+// by redrawing its line on a terminal.
 const (
 	lineEvery = 10 * time.Second
 	drawEvery = time.Second
 )
 
-// A Bar shows how far a run is, how long it took, how long it may still take, and
-// what it cost: on one line of a terminal, elsewhere, as in the log of a CI job, with
-// a line every ten seconds. Its methods are for one goroutine. A caller that has
-// shown a step clears the Bar.
+// A Bar shows a run's progress, elapsed and remaining time, and cost: on one line of a
+// terminal, elsewhere, as in the log of a CI job, with a line every ten seconds. Its
+// methods are not safe for concurrent use. A caller that has shown a step clears the
+// Bar.
 type Bar struct {
 	w     io.Writer
 	width int
@@ -34,34 +34,35 @@ type Bar struct {
 	last  Step                    // guarded by mu
 	tally map[verdict.Verdict]int // guarded by mu
 	spent verdict.Usage           // guarded by mu
-	// began is when the first step was shown, and side when the first one of this
-	// side was, with so many cases done.
+	// began is the time of the first step, and side the time of this side's first step,
+	// with so many cases done.
 	began, side time.Time // guarded by mu
 	before      int       // guarded by mu
 }
 
-// NewBar makes a Bar, which is not shown before the first step.
+// NewBar returns a Bar, which is not shown before the first step.
 func NewBar(w io.Writer) *Bar {
 	width, isTerminal := Screen(w)
 	return &Bar{w: w, width: width, on: isTerminal, tally: map[verdict.Verdict]int{}}
 }
 
-// A Step is how far the cases of one side are.
+// A Step is the progress of one side's cases.
 type Step struct {
 	Side        string // head or base
 	Done, Total int
-	// Again counts the measurements so far that tell regressions from noise. From
-	// the first of them on, they are what is shown.
+	// Again counts the measurements so far that distinguish regressions from noise.
+	// From the first of them on, they are shown instead.
 	Again int
-	// Verdict is that of the case that ended; empty where none did.
+	// Verdict is the verdict of the finished case; empty without one.
 	Verdict verdict.Verdict
-	// Spent is what the calls for that case cost.
+	// Spent is the cost of that case's calls.
 	Spent verdict.Usage
-	// Held returns why no calls are sent now; empty where they are. It may be nil.
+	// Held returns the reason why no calls are sent now; empty if they are. It may be
+	// nil.
 	Held func() string
 }
 
-// Show draws the line again, or takes the step for the next line.
+// Show redraws the line, or keeps the step for the next line.
 func (b *Bar) Show(s Step) {
 	if s.Total == 0 && s.Again == 0 {
 		return
@@ -113,8 +114,8 @@ func (b *Bar) held() string {
 	return textfmt.Line(b.last.Held())
 }
 
-// remeasureText returns the progress of the measurements that separate regressions from noise; empty
-// before the first of them.
+// remeasureText describes the progress of the measurements that distinguish regressions
+// from noise; empty before the first of them.
 func remeasureText(s Step) string {
 	if s.Again == 0 {
 		return ""
@@ -127,8 +128,8 @@ func (b *Bar) counts() string {
 	return fmt.Sprintf("%d passed, %d failed, %s", b.tally[verdict.Pass], b.tally[verdict.Fail], textfmt.Count(b.tally[verdict.Error], "error"))
 }
 
-// progress is the time that it took, what is left at the rate of this side, and what
-// it cost. It needs mu.
+// progress formats the elapsed time, the remaining time at this side's rate, and the
+// cost. It needs mu.
 func (b *Bar) progress(now time.Time) string {
 	out := seconds(now.Sub(b.began))
 	if done, left := b.last.Done-b.before, b.last.Total-b.last.Done; done > 0 && left > 0 {
@@ -144,7 +145,7 @@ func (b *Bar) progress(now time.Time) string {
 	return out
 }
 
-// seconds writes a time without fractions of a second.
+// seconds formats a time without fractions of a second.
 func seconds(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%d s", int(d.Seconds()))
@@ -152,7 +153,7 @@ func seconds(d time.Duration) string {
 	return textfmt.Duration(d)
 }
 
-// begin starts to write at each tick.
+// begin starts writing at each tick.
 func (b *Bar) begin() {
 	ended, every := make(chan struct{}), lineEvery
 	if b.on {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Flaky writes the flaky cases: how often each differs, what it took, and the newest
+// Flaky writes the flaky cases: how often each differs, its cost, and the newest
 // measurement that disagrees.
 func Flaky(w io.Writer, list report.FlakyList, o Options) error {
 	p := newPage(o)

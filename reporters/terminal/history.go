@@ -14,7 +14,7 @@ import (
 // bars are the heights of a sparkline, for scores from 0 to 1.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// mostBars is how many judgements a sparkline shows.
+// mostBars bounds the judgements in a sparkline.
 const mostBars = 24
 
 // sparkline draws scores, the oldest on the left, the failures in red.
@@ -44,7 +44,7 @@ func colorOf(v verdict.Verdict) string {
 }
 
 // Histories writes a line for each case: its last verdict, how often it passed, the
-// curve of its scores and when it was judged last.
+// curve of its scores and the time of its last judgement.
 func Histories(w io.Writer, h casehistory.History, o Options) error {
 	p := newPage(o)
 	if len(h) == 0 {
@@ -96,7 +96,7 @@ func History(w io.Writer, name string, judgements []casehistory.Judgement, o Opt
 	return p.writeTo(w)
 }
 
-// verdictColumn is a verdict as wide as the widest one.
+// verdictColumn formats a verdict as wide as the widest one.
 func verdictColumn(v verdict.Verdict) string {
 	return string(v) + strings.Repeat(" ", max(0, len(verdict.Borderline)-len(v)))
 }

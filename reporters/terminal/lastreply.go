@@ -10,8 +10,8 @@ import (
 // A LastReply is the last reply of the agent in a case that failed.
 type LastReply struct{ Case, Text string }
 
-// Said writes at most two lines of each saying, and the command that shows the rest
-// of the first one. It writes nothing where there are none.
+// Said writes at most two lines of each reply, and the command that shows the rest of
+// the first one. It writes nothing without replies.
 func Said(w io.Writer, all []LastReply, o Options) error {
 	if len(all) == 0 {
 		return nil
@@ -33,7 +33,8 @@ func Said(w io.Writer, all []LastReply, o Options) error {
 	return p.writeTo(w)
 }
 
-// Unanswered writes the command that shows how a target that gave no answer is asked.
+// Unanswered writes the command that shows the exchange with a target that gave no
+// answer.
 func Unanswered(w io.Writer, target string) error {
 	_, err := io.WriteString(w, "\ngavel try "+textfmt.Line(target)+" shows what the target is sent and what it answers\n")
 	return err

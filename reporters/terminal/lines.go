@@ -10,15 +10,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Lines write what happens in a watch, one after the other. They are for one
-// goroutine.
+// Lines write the events of a watch in order. They are not safe for concurrent use.
 type Lines struct {
 	W         io.Writer
 	LookupEnv func(string) (string, bool)
-	// Open returns the files whose lines problems are shown with, and closes them.
+	// Open returns the files whose lines are shown with problems, and closes them.
 	Open func() (files fs.FS, closeFiles func() error, err error)
 
-	problems []schema.Problem // that were shown last
+	problems []schema.Problem // shown last
 	notice   string
 }
 
@@ -27,7 +26,7 @@ func (l *Lines) JSON(u watchstate.Update) error { return json.NewEncoder(l.W).En
 
 // Text writes an update for people. Unchanged facts are not repeated.
 func (l *Lines) Text(u watchstate.Update) error {
-	opts := OptionsFor(l.W, l.LookupEnv) // a window may have another width by now
+	opts := OptionsFor(l.W, l.LookupEnv) // a window may have been resized
 	if notice := u.Snapshot.Notice; notice != l.notice {
 		l.notice = notice
 		u := watchstate.Update{Kind: watchstate.Error, Snapshot: watchstate.Snapshot{Error: notice}}

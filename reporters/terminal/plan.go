@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Plan writes each affected case with the reason, one number for the rest, and what has
-// to be known of it.
+// Plan writes each affected case with the reason, the number of the others, and the
+// plan's notices.
 func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, notices []report.Notice, o Options) error {
 	p := newPage(o)
 	const actionColumns = 10
@@ -61,10 +61,10 @@ func Plan(w io.Writer, pl *plan.Plan, e report.Estimate, notices []report.Notice
 	return p.writeTo(w)
 }
 
-// unaffectedRows counts the rows of cases that nothing affects.
+// unaffectedRows counts the rows of unaffected cases.
 type unaffectedRows struct {
 	cases, skipped, edited int
-	// fields are what the edited ones differ in.
+	// fields are the differing fields of the edited ones.
 	fields []string
 }
 
@@ -79,7 +79,7 @@ func (u *unaffectedRows) add(row plan.Row) {
 	}
 }
 
-// text counts them and those that have no row.
+// text counts them and the cases without a row.
 func (u *unaffectedRows) text(rest plan.Rest) string {
 	out := textfmt.Count(u.cases+rest.Cases, "other case") + " unaffected"
 	if n := u.skipped + rest.Skipped; n > 0 {
@@ -92,8 +92,7 @@ func (u *unaffectedRows) text(rest plan.Rest) string {
 	return out
 }
 
-// moved stands for reuse where it is the key that changed: of such a case
-// nothing need be stored.
+// moved is a reuse whose key changed; it needs no stored result.
 const moved plan.Action = "moved"
 
 func actionColor(a plan.Action) string {

@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// most is how many problems that say the same are shown one by one.
+// most bounds the equal problems that are shown one by one.
 const most = 3
 
-// Problems writes each problem with its source line and a caret. If many
-// say the same, as all tests of a broken domain do, the rest is counted. source
-// gives a line of a file, counted from 1, if it can.
+// Problems writes each problem with its source line and a caret. Many equal ones, as of
+// all tests of a broken domain, are counted. source returns a line of a file, counted
+// from 1, if it can.
 func Problems(w io.Writer, problems []schema.Problem, source func(file string, line int) (string, bool), o Options) error {
 	p := newPage(o)
 	left, shown := map[schema.Problem]int{}, map[schema.Problem]int{}
@@ -27,7 +27,7 @@ func Problems(w io.Writer, problems []schema.Problem, source func(file string, l
 	for _, problem := range problems {
 		said := problem
 		said.Position = schema.Position{}
-		// One more is shown rather than counted.
+		// A single rest is shown rather than counted.
 		if shown[said]++; shown[said] > most && left[said] > most+1 {
 			if shown[said] == most+1 {
 				p.WriteString(p.paint(dim, fmt.Sprintf("… and %d more: ", left[said]-most)) + textfmt.Line(problem.Message) + "\n\n")
@@ -50,8 +50,8 @@ func Problems(w io.Writer, problems []schema.Problem, source func(file string, l
 	return p.writeTo(w)
 }
 
-// Source reads the lines that problems point to. Without its source a problem is
-// shown without it.
+// Source reads the lines that problems point to. Without its source a problem is shown
+// without it.
 func Source(files fs.FS) func(file string, line int) (string, bool) {
 	cache := map[string][]string{}
 	return func(file string, line int) (string, bool) {
@@ -83,9 +83,9 @@ func Validated(w io.Writer, v reporters.Validation, source func(file string, lin
 	return err
 }
 
-// excerpt shows the part of a line around a column, and a caret below it. The
-// caret is in the right column even where characters before it are wide or were left
-// out as unprintable.
+// excerpt shows the part of a line around a column, and a caret below it. The caret is
+// in the right column even if earlier characters are wide or were left out as
+// unprintable.
 func (p *page) excerpt(line string, at schema.Position) {
 	runes := []rune(strings.TrimRight(line, "\r\n"))
 	column := min(max(at.Column-1, 0), len(runes))
@@ -106,8 +106,8 @@ func printable(s string) string {
 	return strings.NewReplacer("\t", " ", "\n", "␤").Replace(textfmt.Clean(s))
 }
 
-// Annotations writes problems as the workflow commands of GitHub Actions,
-// which show them on the lines of a pull request.
+// Annotations writes problems as the workflow commands of GitHub Actions, which show
+// them on the lines of a pull request.
 func Annotations(w io.Writer, problems []schema.Problem) error {
 	var b strings.Builder
 	for _, problem := range problems {
@@ -135,12 +135,12 @@ func Annotations(w io.Writer, problems []schema.Problem) error {
 	return err
 }
 
-// data escapes the message of a workflow command as the runner reads it.
+// data escapes the message of a workflow command for the runner.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(textfmt.Clean(s))
 }
 
-// property escapes a property's value, which also may not hold its separators.
+// property escapes a property's value, including separators.
 func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(data(s))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Report writes what a run found: what must be known before a green gate is
-// believed, what failed, what else changed, the counts, and the gate.
+// Report writes the result of a run: warnings about a green gate, failures, other
+// changes, the counts, and the gate.
 func Report(w io.Writer, r *report.Report, o Options) error {
 	p := newPage(o)
 	s := reporters.Arrange(r)
@@ -59,8 +59,7 @@ const (
 	scoreColumns = 22
 )
 
-// keyColumns is how wide the keys are set, so that the scores are below each
-// other.
+// keyColumns returns the width of the keys, so that the scores are aligned.
 func (p *page) keyColumns(r *report.Report, s reporters.Sections) int {
 	widest := 0
 	for i := range r.Cases {
@@ -82,8 +81,8 @@ type entry struct {
 	row               *report.Row
 }
 
-// row writes the first line of a case. A key that is too long for its column
-// is alone on its line, with the scores below it.
+// row writes the first line of a case. A key that is too long for its column is alone
+// on its line, with the scores below it.
 func (p *page) row(e entry, keys int) {
 	key := textfmt.Line(e.row.Name())
 	start := textfmt.Pad(e.mark+" "+e.word, wordColumns-1) + " "
@@ -140,7 +139,7 @@ func (p *page) blocking(r *report.Report, row *report.Row, keys int) {
 	p.trial(row)
 }
 
-// trial writes how attempts and a second prompt did.
+// trial writes the results of attempts and of a second prompt.
 func (p *page) trial(row *report.Row) {
 	if !row.Retried() {
 		return
@@ -150,7 +149,7 @@ func (p *page) trial(row *report.Row) {
 	}
 }
 
-// also writes what did not hurt, the first of a long list.
+// also writes harmless changes, the first of a long list.
 func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 	const most = 50
 	shown := 0
@@ -177,7 +176,7 @@ func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 		}
 		p.row(entry{mark, color, label, row}, keys)
 		switch label {
-		case "passed": // what there is to remark on follows
+		case "passed": // the remark follows
 			p.note(row.VerdictReason, "")
 		default:
 			p.note(reporters.Remark(row), "")
@@ -190,7 +189,7 @@ func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 	}
 }
 
-// sameError writes an error that several cases have.
+// sameError writes an error shared by several cases.
 func (p *page) sameError(g reporters.ErrorGroup) {
 	const most = 8
 	p.WriteString(p.paint(yellow, textfmt.Pad("! "+reporters.Label(g.Rows[0]), wordColumns-1)+" ") + g.Count() + "\n")
@@ -220,7 +219,7 @@ func (p *page) groups(groups []report.Group) {
 	}
 }
 
-// labels writes how the cases of each difficulty, tag and status did.
+// labels writes the results of each difficulty, tag and status.
 func (p *page) labels(all []report.Label) {
 	const most = 30
 	widest := 0
@@ -247,7 +246,7 @@ func groupName(g report.Group) string {
 	return name
 }
 
-// targets writes how several targets did over the same cases.
+// targets writes the results of several targets over the same cases.
 func (p *page) targets(targets []report.TargetTally) {
 	widest := 0
 	for _, t := range targets {
@@ -266,8 +265,8 @@ func (p *page) targets(targets []report.TargetTally) {
 	}
 }
 
-// change writes a difference of means after a space: red or green where it is certain,
-// and nothing where there is no interval.
+// change writes a difference of means after a space: red or green if it is certain, and
+// nothing without an interval.
 func (p *page) change(delta *float64, b report.Between) string {
 	text := reporters.Change(delta, b)
 	switch {
@@ -281,8 +280,8 @@ func (p *page) change(delta *float64, b report.Between) string {
 	return "  " + p.paint(dim, text)
 }
 
-// withoutThreshold counts the cases that pass since they have no threshold, and ask
-// something.
+// withoutThreshold counts the cases that pass for lack of a threshold, and make a
+// demand.
 func withoutThreshold(r *report.Report) (n int) {
 	for i := range r.Cases {
 		if row := &r.Cases[i]; row.NoThreshold && !row.AsksNothing && row.Verdict != nil && *row.Verdict == verdict.Pass {
@@ -330,8 +329,7 @@ type count struct {
 	word string
 }
 
-// counts are those that are not 0: the first behind sep, the others behind
-// commas.
+// counts formats non-zero counts: the first behind sep, the others behind commas.
 func counts(sep string, counts []count) string {
 	var b strings.Builder
 	for _, c := range counts {

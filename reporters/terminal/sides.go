@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// sides writes a table of cases and targets, in several parts where the targets do
-// not fit next to each other.
+// sides writes a table of cases and targets, in several parts if the targets do not fit
+// next to each other.
 func (p *page) sides(r *report.Report) {
 	const mostRows, mostTarget, leastKey = 50, 16, 16
 	s := reporters.Sides(r)
@@ -75,7 +75,7 @@ func verdictColor(row *report.Row) string {
 	return yellow
 }
 
-// rest writes the cases that the sections leave out, each with its verdict.
+// rest writes the cases that the sections omit, each with its verdict.
 func (p *page) rest(r *report.Report, s reporters.Sections, keys int) {
 	shown := map[*report.Row]bool{}
 	for _, rows := range [][]*report.Row{s.Blocking, s.Also, s.Planned} {

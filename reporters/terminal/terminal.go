@@ -1,8 +1,7 @@
 // Package terminal renders plans, reports and problems as text.
 //
-// Nothing that a repository or a model wrote can move the cursor or change a
-// colour. Lines keep to the width, except the first one of a problem, from
-// which editors read the position.
+// No text of a repository or a model can move the cursor or change a colour. Lines fit
+// the width, except the first one of a problem, from which editors read the position.
 package terminal
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// Options say how wide and colourful the text is.
+// Options are the width and colours of the text.
 type Options struct {
 	// Width in columns. Defaults to 80; less than 40 counts as 40.
 	Width int
 	// Color turns ANSI colours on.
 	Color bool
-	// Verbose has a report list every case, those that pass included.
+	// Verbose lists every case of a report, including passing ones.
 	Verbose bool
 }
 
@@ -49,8 +48,7 @@ const (
 	bold   = "1"
 )
 
-// paint colours own text or text that was cleaned before; an empty code leaves
-// it as it is.
+// paint colours own text or cleaned text; an empty code leaves it unchanged.
 func (p *page) paint(code, text string) string {
 	if !p.Color || code == "" || text == "" {
 		return text
@@ -58,12 +56,12 @@ func (p *page) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// A margin is what precedes each line of a paragraph: first on its first
-// line, in its own colour, and room of the same width on the others.
+// A margin precedes each line of a paragraph: first on its first line, in its own
+// colour, and spaces of the same width on the others.
 type margin struct{ first, color string }
 
-// paragraph writes foreign text in a colour, broken at spaces to the width.
-// Words that are wider than a line are broken anywhere.
+// paragraph writes foreign text in a colour, broken at spaces to the width. Words wider
+// than a line are broken anywhere.
 func (p *page) paragraph(m margin, text, color string) {
 	const limit = 600
 	indent := textfmt.Columns(m.first)

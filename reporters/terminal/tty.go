@@ -7,8 +7,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen reports whether w is a terminal, and how wide it is. Another writer
-// counts as 80 columns wide.
+// Screen reports whether w is a terminal, and its width. Another writer counts as 80
+// columns wide.
 func Screen(w io.Writer) (width int, isTerminal bool) {
 	f, ok := Below(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -21,7 +21,7 @@ func Screen(w io.Writer) (width int, isTerminal bool) {
 	return width, true
 }
 
-// Below is what w writes to in the end, such as a terminal.
+// Below returns the final destination of w, such as a terminal.
 func Below(w io.Writer) io.Writer {
 	for {
 		above, ok := w.(interface{ Unwrap() io.Writer })
@@ -32,9 +32,9 @@ func Below(w io.Writer) io.Writer {
 	}
 }
 
-// OptionsFor returns the options of a writer. A terminal has colors unless NO_COLOR is set.
-// FORCE_COLOR decides where it is set: 0 and false mean no colors, all else colors, in
-// a file and a pipe too.
+// OptionsFor returns the options of a writer. A terminal has colors unless NO_COLOR is
+// set. FORCE_COLOR decides if it is set: 0 and false mean no colors, anything else
+// colors, also in a file and a pipe.
 func OptionsFor(w io.Writer, lookupEnv func(string) (string, bool)) Options {
 	width, isTerminal := Screen(w)
 	no, _ := lookupEnv("NO_COLOR")

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
-// Watch writes what happened in a watch as lines. Problems are left to
-// [Problems], which shows their source.
+// Watch writes the events of a watch as lines. Problems are left to [Problems], which
+// shows their source.
 func Watch(w io.Writer, u watchstate.Update, o Options) error {
 	p := newPage(o)
 	b := &u.Snapshot
@@ -31,7 +31,7 @@ func Watch(w io.Writer, u watchstate.Update, o Options) error {
 	return p.writeTo(w)
 }
 
-// Against returns what is compared with: "HEAD (1f2e3d4)".
+// Against names the compared base: "HEAD (1f2e3d4)".
 func Against(b *watchstate.Snapshot) string {
 	if b.Base == "" {
 		return "nothing"
@@ -39,8 +39,8 @@ func Against(b *watchstate.Snapshot) string {
 	return fmt.Sprintf("%s (%.7s)", textfmt.Line(b.Ref), b.Base)
 }
 
-// Files names a few files and counts the others. The folder that several of them
-// share is written once: "refund.yaml, tone.yaml in test_definitions".
+// Files names a few files and counts the others. A folder shared by several is written
+// once: "refund.yaml, tone.yaml in test_definitions".
 func Files(names []string, most int) string {
 	folder := sharedFolder(names)
 	var shown []string
@@ -57,8 +57,8 @@ func Files(names []string, most int) string {
 	return out
 }
 
-// sharedFolder is the one that all of several files are below, with a slash at its
-// end; empty where that is none.
+// sharedFolder returns the folder that contains all of several files, with a trailing
+// slash; empty without one.
 func sharedFolder(names []string) string {
 	if len(names) < 2 {
 		return ""
@@ -94,7 +94,7 @@ func (p *page) planned(u watchstate.Update) {
 	p.paragraph(margin{"affected  ", bold}, text, "")
 }
 
-// Todo counts what is to be done: "2 to run, 1 to re-judge".
+// Todo counts the open work: "2 to run, 1 to re-judge".
 func Todo(p *plan.Plan) string {
 	counts := map[plan.Action]int{}
 	for i := range p.Rows {
@@ -109,7 +109,7 @@ func Todo(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// result writes the cases that fail or changed since the run before.
+// result writes the cases that fail or changed since the previous run.
 func (p *page) result(u watchstate.Update) {
 	b := &u.Snapshot
 	rows := make([]*watchstate.Row, 0, len(b.Rows))
@@ -132,8 +132,8 @@ func (p *page) result(u watchstate.Update) {
 	p.paragraph(margin{"result    ", bold}, Sentence(b), "")
 }
 
-// watched writes one case: its verdict against base, and below it what it was
-// the last time where that says something else.
+// watched writes one case: its verdict against base, and below it its previous verdict
+// if it differs.
 func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	mark, color := "✓", green
 	switch {
@@ -157,7 +157,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 	}
 }
 
-// Word is the state of a case in a word: broke or fixed since the last time,
+// Word returns the state of a case in a word: broke or fixed since the last time,
 // regression, or its verdict.
 func Word(row *watchstate.Row) string {
 	change := row.Change()
@@ -184,8 +184,8 @@ func Word(row *watchstate.Row) string {
 	return string(*row.Verdict)
 }
 
-// PreviousVerdict returns the last or accepted verdict of a case if the current one differs
-// any more.
+// PreviousVerdict returns the last or accepted verdict of a case if it differs from the
+// current one.
 func PreviousVerdict(b *watchstate.Snapshot, row *watchstate.Row) string {
 	switch row.Change() {
 	case "", "first":
@@ -206,7 +206,7 @@ func PreviousVerdict(b *watchstate.Snapshot, row *watchstate.Row) string {
 	return out
 }
 
-// Sentence sums a board up in one line.
+// Sentence summarizes a board in one line.
 func Sentence(b *watchstate.Snapshot) string {
 	c := b.Count()
 	out := cmp.Or(
@@ -225,7 +225,7 @@ func Sentence(b *watchstate.Snapshot) string {
 	return out + "; spent " + Spent(b)
 }
 
-// Spent writes what a watch cost so far: "4 calls, 36 given up, $0.02".
+// Spent formats a watch's cost so far: "4 calls, 36 given up, $0.02".
 func Spent(b *watchstate.Snapshot) string {
 	text := textfmt.Count(b.Spent.Calls, "call")
 	if b.GivenUp > 0 {

@@ -56,14 +56,14 @@ func Tail(s string, room int) string {
 	return s
 }
 
-// Fit shortens s to the room with an ellipsis where it is too wide.
+// Fit shortens s to the room with an ellipsis if it is too wide.
 func Fit(s string, room int) string {
 	if Columns(s) <= room {
 		return s
 	}
 	start := Cut(s, room-1)
 	if Columns(start) >= room {
-		start = "" // not even one character has room next to the sign
+		start = "" // not even one character fits next to the sign
 	}
 	return start + "…"
 }

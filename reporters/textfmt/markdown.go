@@ -14,10 +14,10 @@ import (
 // addresses in the rendered text, so an entity alone does not disarm them.
 const gap = "&#8203;"
 
-// Markdown renders foreign text on one line, at most limit characters of it, so
-// that it stays text in every place: it opens no Markdown or HTML, ends no
-// table cell, mentions nobody, refers to no issue and, at the start of a line,
-// is not a command of a bot. Long words may wrap.
+// Markdown renders at most limit characters of foreign text on one line, so that it
+// stays text everywhere: it opens no Markdown or HTML, ends no table cell, mentions
+// nobody, refers to no issue and, at the start of a line, is not a command of a bot.
+// Long words may wrap.
 func Markdown(s string, limit int) string {
 	var b strings.Builder
 	e := escaper{b: &b, s: Clip(Line(s), limit)}
@@ -106,8 +106,8 @@ func (e *escaper) escape(i int, r rune) string {
 	return e.escapeStart(i, r)
 }
 
-// escapeStart escapes characters that mean something only at the start of a line,
-// and GH-1, which is a reference.
+// escapeStart escapes characters that have a meaning only at the start of a line, and
+// GH-1, which is a reference.
 func (e *escaper) escapeStart(i int, r rune) string {
 	switch r {
 	case '/', '=', '+', '!':
@@ -140,7 +140,7 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func alnum(c byte) bool { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// MarkdownLink renders a link, or only its text where there is no address.
+// MarkdownLink renders a link, or only its text without an address.
 func MarkdownLink(escaped, address string) string {
 	if address == "" {
 		return escaped
@@ -148,8 +148,8 @@ func MarkdownLink(escaped, address string) string {
 	return "[" + escaped + "](" + address + ")"
 }
 
-// WebAddress cleans an address that the caller knows, so that it can be used in
-// parentheses: empty unless it is http or https.
+// WebAddress cleans a trusted address for use in parentheses: empty unless it is http
+// or https.
 func WebAddress(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
@@ -172,8 +172,8 @@ func PercentEncode(s, keep string) string {
 	return b.String()
 }
 
-// MarkerName cleans a name, so that it cannot end the HTML comment that
-// contains it; without a usable character it is default.
+// MarkerName cleans a name, so that it cannot end the HTML comment around it; without a
+// usable character it is default.
 func MarkerName(s string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || r == '.' || r == '_' {
@@ -224,7 +224,7 @@ func Icon(label string) string {
 	return "↗️"
 }
 
-// MarkdownSpeaker names who has a turn of a conversation.
+// MarkdownSpeaker names the speaker of a turn.
 func MarkdownSpeaker(role string) string {
 	switch role {
 	case schema.RoleAssistant:

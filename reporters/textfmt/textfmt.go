@@ -1,10 +1,9 @@
-// Package textfmt formats numbers, counts and foreign text the same way in
-// comments, on the terminal and in XML.
+// Package textfmt formats numbers, counts and foreign text consistently in comments, on
+// the terminal and in XML.
 //
-// The results of [Clean] and [Line] contain no character that moves a cursor,
-// switches a colour or reverses the reading direction. In GitHub's Markdown all
-// text that did not come from Gavel itself passes through [Markdown] or
-// [MarkdownTurn], and stays text. Nothing else escapes.
+// The results of [Clean] and [Line] contain no character that moves a cursor, switches
+// a colour or reverses the reading direction. In GitHub's Markdown all foreign text
+// passes through [Markdown] or [MarkdownTurn], and stays text. Nothing else escapes.
 package textfmt
 
 import (
@@ -17,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// Count writes n with its noun: "1 case", "1,204 cases". Nouns that end in s,
-// x, z, ch or sh are not used in reports, so an s is enough.
+// Count formats n with its noun: "1 case", "1,204 cases". Reports use no nouns that end
+// in s, x, z, ch or sh, so an s is enough.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -34,7 +33,7 @@ func Verb(n int, one, many string) string {
 	return many
 }
 
-// Int writes n with a comma between the thousands.
+// Int formats n with a comma between the thousands.
 func Int(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -47,17 +46,16 @@ func Int(n int64) string {
 	return sign + digits
 }
 
-// Score writes a score of [0,1] to the given number of decimals; a dash where
-// there is none. Rounding never makes a score 0 or 1 that is not: 0.9996 is
-// 0.999, and 0.0004 is 0.001.
+// Score formats a score of [0,1] with a number of decimals; a dash without one.
+// Rounding never turns another score into 0 or 1: 0.9996 is 0.999, and 0.0004 is 0.001.
 func Score(x *float64, decimals int) string { return points(x, 1, decimals) }
 
-// Points writes a score of [0,1] on another scale to two decimals, without the
+// Points formats a score of [0,1] on another scale with two decimals, without the
 // scale: 8.87. It rounds as [Score] does.
 func Points(x *float64, scale float64) string { return points(x, scale, 2) }
 
-// OutOf writes a score of [0,1] on another scale, with the scale: "8.87/10". On
-// the scale of 1 it is written as [Score] does.
+// OutOf formats a score of [0,1] on another scale, with the scale: "8.87/10". On the
+// scale of 1 it formats as [Score] does.
 func OutOf(x *float64, scale float64) string {
 	if x == nil || scale == 1 {
 		return Score(x, 2)
@@ -65,8 +63,8 @@ func OutOf(x *float64, scale float64) string {
 	return fmt.Sprintf("%s/%v", Points(x, scale), scale)
 }
 
-// Native writes a score of [0,1] on another scale with as few decimals as it
-// needs, for tables whose head says the rest.
+// Native formats a score of [0,1] on another scale with as few decimals as needed, for
+// tables whose header has the scale.
 func Native(x *float64, scale float64) string {
 	if x == nil {
 		return Points(x, scale)
@@ -74,7 +72,7 @@ func Native(x *float64, scale float64) string {
 	return strings.TrimRight(strings.TrimRight(Points(x, scale), "0"), ".")
 }
 
-// points is the one place that rounds a score.
+// points is the only function that rounds a score.
 func points(x *float64, scale float64, decimals int) string {
 	if x == nil {
 		return "–"
@@ -93,8 +91,8 @@ func points(x *float64, scale float64, decimals int) string {
 	}
 }
 
-// Short drops the zero before the point and the zeros of a whole number: a table
-// of ten columns has to fit a phone.
+// Short drops the zero before the point and the zeros of a whole number: a table of ten
+// columns must fit a phone.
 func Short(s string) string {
 	s = strings.TrimSuffix(s, ".00")
 	sign := ""
@@ -109,7 +107,7 @@ func Short(s string) string {
 	return sign + s
 }
 
-// Signed writes a difference with its sign, and 0 for what rounds to zero.
+// Signed formats a difference with its sign, and 0 for a number that rounds to zero.
 func Signed(x float64, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(x), 'f', decimals, 64)
 	switch {
@@ -121,7 +119,7 @@ func Signed(x float64, decimals int) string {
 	return "+" + s
 }
 
-// USD writes an amount of money; two decimals, more below a cent.
+// USD formats an amount of money; two decimals, more below a cent.
 func USD(x float64) string {
 	switch {
 	case x == 0:
@@ -134,8 +132,8 @@ func USD(x float64) string {
 	return fmt.Sprintf("$%.2f", x)
 }
 
-// Spent writes what was paid where the price of some of it is unknown: "$0.02",
-// "at least $0.02", or "price unknown".
+// Spent formats an amount of which some prices are unknown: "$0.02", "at least $0.02",
+// or "price unknown".
 func Spent(usd float64, unpriced int) string {
 	switch {
 	case unpriced == 0:
@@ -146,8 +144,8 @@ func Spent(usd float64, unpriced int) string {
 	return "at least " + USD(usd)
 }
 
-// Cost writes an amount of money after a count: ", $0.02", and ", price
-// unknown" for nil.
+// Cost formats an amount of money after a count: ", $0.02", and ", price unknown" for
+// nil.
 func Cost(usd *float64) string {
 	if usd == nil {
 		return ", price unknown"
@@ -155,8 +153,8 @@ func Cost(usd *float64) string {
 	return ", " + USD(*usd)
 }
 
-// Duration writes d in the one or two largest units: "850 ms", "2.3 s",
-// "2 min 14 s", "1 h 5 min".
+// Duration formats d in the one or two largest units: "850 ms", "2.3 s", "2 min 14 s",
+// "1 h 5 min".
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -171,8 +169,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Age writes how long ago something was, in its largest unit: "less than a
-// minute", "1 hour", "12 days".
+// Age formats an age in its largest unit: "less than a minute", "1 hour", "12 days".
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -186,10 +183,10 @@ func Age(d time.Duration) string {
 	return Count(int(d/day), "day")
 }
 
-// Clean makes text that came from outside safe to print: invalid UTF-8 and
-// control characters become visible signs, characters without a width that
-// can hide or reorder text are left out, as are marks on nothing, which would
-// change what is printed before the text. Line breaks and tabs stay.
+// Clean makes foreign text safe to print: invalid UTF-8 and control characters become
+// visible signs. Zero-width characters that can hide or reorder text are removed, and
+// so are combining marks without a letter, which would change the text before. Line
+// breaks and tabs stay.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -203,7 +200,7 @@ func Clean(s string) string {
 			continue
 		}
 		if unicode.In(r, unicode.Mn, unicode.Me) && !unicode.Is(unicode.Variation_Selector, r) {
-			// More than three marks on a letter is paint over the lines around it.
+			// More than three marks on a letter cover the lines around it.
 			if marks++; marks > 3 {
 				continue
 			}
@@ -235,7 +232,7 @@ func extends(r rune) bool {
 	return r == '\u200C' || r == '\u200D' || unicode.In(r, unicode.Mn, unicode.Me)
 }
 
-// plain reports whether Clean has nothing to do, which is nearly always so.
+// plain reports whether Clean has nothing to do, which is nearly always the case.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
@@ -245,8 +242,8 @@ func plain(s string) bool {
 	return true
 }
 
-// invisible reports whether r has no width and can mislead. The joiners that
-// scripts and emoji need stay.
+// invisible reports whether r has no width and can mislead. The joiners that scripts
+// and emoji need stay.
 func invisible(r rune) bool {
 	switch r {
 	case '\u200C', '\u200D':

@@ -9,14 +9,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// An Event is a line of watch --json. A field that an event does not speak of
-// is null.
+// An Event is a line of watch --json. Fields that do not apply to an event are null.
 type Event struct {
 	Event Kind  `json:"event"`
 	State State `json:"state"`
-	// Base is 40 hex digits, or null where nothing is compared.
+	// Base is 40 hex digits, or null without a comparison.
 	Base *string `json:"base"`
-	// ChangedFiles are those of the last change.
+	// ChangedFiles are the files of the last change.
 	ChangedFiles []string         `json:"changed_files"`
 	Affected     *int             `json:"affected"`
 	Total        *int             `json:"total"`
@@ -27,36 +26,36 @@ type Event struct {
 	// Progress counts the cases of the current run.
 	Progress *Progress `json:"progress"`
 	Case     *Case     `json:"case"`
-	// ChangedCases are those whose verdict or score is not that of the run before.
+	// ChangedCases are the cases whose verdict or score differs from the previous run.
 	ChangedCases []Case   `json:"changed_cases"`
 	Spent        *Expense `json:"spent"`
-	// Gate is what the screen shows, and that of the report; null before the first
-	// result about the files as they are.
+	// Gate is the gate of the screen and the report; null before the first result about
+	// the current files.
 	Gate *report.Gate   `json:"gate"`
 	Run  *report.Report `json:"report"`
-	// Message is what went wrong, or why files are polled.
+	// Message is an error, or the reason for polling.
 	Message *string `json:"message"`
 }
 
-// A Progress is how far a run is.
+// A Progress is the progress of a run.
 type Progress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
-	// Again counts the measurements that tell regressions from noise, which begin
-	// after all cases are done.
+	// Again counts the measurements that distinguish regressions from noise, which
+	// begin after all cases are done.
 	Again int `json:"again,omitempty"`
 }
 
-// An Expense is what runs cost.
+// An Expense is the cost of runs.
 type Expense struct {
 	Calls int `json:"calls"`
-	// CancelledCalls counts the calls that were cancelled before their reply came.
-	// They are not among Calls, although providers charge for them.
+	// CancelledCalls counts the calls that were cancelled before their reply. They are
+	// not included in Calls, although providers charge for them.
 	CancelledCalls int      `json:"cancelled_calls"`
 	CostUSD        *float64 `json:"cost_usd"`
 }
 
-// A Case is a verdict, with the one of the run before.
+// A Case is a verdict with the previous run's.
 type Case struct {
 	Key             string           `json:"key"`
 	Verdict         *verdict.Verdict `json:"verdict"`
@@ -65,7 +64,7 @@ type Case struct {
 	PreviousScore   *float64         `json:"previous_score"`
 }
 
-// Event is what programs are told about an update.
+// Event converts an update for programs.
 func (u Update) Event() Event {
 	b := &u.Snapshot
 	out := Event{Event: u.Kind, State: b.State, Base: optional(b.Base), Message: optional(b.Notice)}

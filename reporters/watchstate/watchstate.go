@@ -1,6 +1,6 @@
-// Package watchstate holds what a watch knows at one moment, for the code that shows it.
+// Package watchstate describes the state of a watch for the code that shows it.
 //
-// A [Snapshot] is a value: the watch makes a new one with every [Update], and
+// A [Snapshot] is a value: the watch creates a new one with every [Update], and
 // reporters render it as lines, as JSON or as a screen.
 package watchstate
 
@@ -15,141 +15,140 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Kind says what an Update is about.
+// Kind is the kind of an Update.
 type Kind string
 
 const (
-	// Planned means that files changed and what that affects is known.
+	// Planned means that files changed and that their effect is known.
 	Planned Kind = "planned"
-	// Question means that the watch asks whether it may run what it planned.
+	// Question means that the watch asks whether it may run its plan.
 	Question Kind = "question"
-	// Started means that what was planned is being run.
+	// Started means that a plan is running.
 	Started Kind = "started"
 	// Judged means that one case ended.
 	Judged Kind = "judged"
 	// Result means that a run ended, with its report.
 	Result Kind = "result"
-	// Error means that files, ledger or targets could not be used.
+	// Error means that files, ledger or targets were unusable.
 	Error Kind = "error"
 	// StateChanged means that only the state changed: a pause, an acceptance.
 	StateChanged Kind = "state"
 )
 
-// An Update is a Snapshot with what happened to it.
+// An Update is a Snapshot with the event that changed it.
 type Update struct {
 	Kind     Kind
 	Snapshot Snapshot
-	// Case is the one that was judged; nil for one of base.
+	// Case is the judged case; nil for one of base.
 	Case *Row
-	// Plan is what was planned, and Report what a run found; nil otherwise.
+	// Plan is the plan, and Report the result of a run; nil otherwise.
 	Plan   *plan.Plan
 	Report *report.Report
 }
 
-// A Command is what a user wants of a watch.
+// A Command is a user's command to a watch.
 type Command struct {
 	Do Action
-	// Keys are the cases that Rerun is about.
+	// Keys are the cases of a Rerun.
 	Keys []string
 }
 
-// Action is what a Command does.
+// Action is the action of a Command.
 type Action string
 
 const (
-	// Answer lets the run begin that was asked about.
+	// Answer lets the run in question begin.
 	Answer Action = "answer"
 	// Decline leaves it until the files change again.
 	Decline Action = "decline"
-	// Rerun judges cases again, whatever is stored of them.
+	// Rerun judges cases again, whatever is stored.
 	Rerun Action = "rerun"
-	// All judges every case of the repository that is not known.
+	// All judges every case of the repository without a known verdict.
 	All Action = "all"
-	// Pause stops running what changes affect, or goes on with it.
+	// Pause stops running affected cases, or resumes it.
 	Pause Action = "pause"
-	// Accept compares with what is shown from now on.
+	// Accept makes the shown results the reference from now on.
 	Accept Action = "accept"
-	// Stop gives up the run in progress.
+	// Stop cancels the current run.
 	Stop Action = "stop"
 )
 
-// State is what the watch does.
+// State is the state of a watch.
 type State string
 
 const (
-	// Waiting means for the next change.
+	// Waiting is the wait for the next change.
 	Waiting State = "waiting"
-	// Asking means for an answer to Snapshot.Question.
+	// Asking is the wait for an answer to Snapshot.Question.
 	Asking State = "asking"
 	// Running means that cases are judged.
 	Running State = "running"
-	// Stopping means that a run was given up and has not yet ended.
+	// Stopping means that a run was cancelled and has not yet ended.
 	Stopping State = "stopping"
-	// Paused means that changes are planned and not run.
+	// Paused means that changes are only planned.
 	Paused State = "paused"
 )
 
-// A Snapshot is what a watch knows. It is not changed once it was handed out.
+// A Snapshot is the state of a watch. It does not change after it was published.
 type Snapshot struct {
 	State State
-	// Base is what is compared with, 40 hex digits or empty, and Ref what the
-	// user calls it.
+	// Base is the compared commit, 40 hex digits or empty, and Ref the user's name for
+	// it.
 	Base, Ref string
-	// Changed are the files of the last change, Differing counts those that
-	// differ from base.
+	// Changed are the files of the last change, Differing counts the files that differ
+	// from base.
 	Changed   []string
 	Differing int
-	// Problems are of definitions or of gavel.yaml.
+	// Problems are in definitions or in gavel.yaml.
 	Problems []schema.Problem
-	// Notices are what has to be known of the plan, such as a changed prompt that
-	// belongs to no target.
+	// Notices are facts about the plan, such as a changed prompt that belongs to no
+	// target.
 	Notices []report.Notice
-	// Error says what could not be used; Notice that files are polled, and why.
+	// Error names the unusable part; Notice is the reason for polling.
 	Error, Notice string
 
-	// Affected of Total cases are not as at base.
+	// Affected of Total cases differ from base.
 	Affected, Total int
-	// Estimate is for the last plan, Spent what the watch spent so far.
+	// Estimate is for the last plan, Spent is the watch's spending so far.
 	Estimate report.Estimate
 	Spent    verdict.Usage
-	// GivenUp counts calls that were sent and given up, which providers charge
-	// for; they are not in Spent.
+	// GivenUp counts cancelled calls, which providers charge for; they are not in
+	// Spent.
 	GivenUp int
-	// Done of Due cases are judged in the run in progress, base's among them,
-	// which began at Began.
+	// Done of Due cases are judged in the current run, including base's; it began at
+	// Began.
 	Done, Due int
 	Began     time.Time
-	// Again counts the measurements of that run that tell regressions from noise.
+	// Again counts the measurements of that run that distinguish regressions from
+	// noise.
 	Again int
-	// Question is what is asked in the state Asking.
+	// Question is the question of the state Asking.
 	Question string
 
-	// Rows are the affected cases and those that fail, in the order in which
-	// people want to see them.
+	// Rows are the affected and the failing cases, the most interesting first.
 	Rows []Row
-	// Gate is that of the last report; its result is empty before.
+	// Gate is the gate of the last report; its result is empty before.
 	Gate report.Gate
 	// Line is the verdict of the last report in a line, such as "1 regression
-	// (confirmed), 2 flaky"; empty where nothing had to be measured again.
+	// (confirmed), 2 flaky"; empty if nothing had to be measured again.
 	Line string
-	// Accepted says that Row.Before is what was accepted, and not what the run
-	// before found.
+	// Accepted means that Row.Before is the accepted result, and not the previous
+	// run's.
 	Accepted bool
-	// Stopped says that the last run was given up.
+	// Stopped means that the last run was cancelled.
 	Stopped bool
 }
 
 // A Row is one case.
 type Row struct {
 	report.Row
-	// Before is what the watch found the last time, or what was accepted; nil
-	// where there was nothing.
+	// Before is the previous result, or the accepted one; nil without one.
 	Before *Mark
-	// Due means that the case is to be judged: verdict and score are those of
-	// before, if there are any.
+	// Due means that the case will be judged: verdict and score are the previous ones,
+	// if there are any.
 	Due bool
-	// Kept means that the definition cannot be read now, and the result is that
-	// of the last that could.
+	// Kept means that the definition is currently unreadable, and that the result
+	// belongs to the last readable one.
 	Kept bool
 }
 
@@ -159,7 +158,7 @@ type Mark struct {
 	Score   *float64
 }
 
-// Mark is what the row says now; nil where that is nothing.
+// Mark returns the row's current result, or nil.
 func (r *Row) Mark() *Mark {
 	if r.Verdict == nil || *r.Verdict == verdict.Skipped {
 		return nil
@@ -167,13 +166,13 @@ func (r *Row) Mark() *Mark {
 	return &Mark{*r.Verdict, r.Score}
 }
 
-// Failing reports whether the case has to be looked into.
+// Failing reports whether the case needs attention.
 func (r *Row) Failing() bool {
 	return r.Verdict != nil && (*r.Verdict == verdict.Fail || *r.Verdict == verdict.Error)
 }
 
-// Change is the word for what became of the row since Before: broke, fixed,
-// higher, lower, first, or nothing.
+// Change returns the word for the row's change since Before: broke, fixed, higher,
+// lower, first, or nothing.
 func (r *Row) Change() string {
 	now := r.Mark()
 	switch {
@@ -182,8 +181,7 @@ func (r *Row) Change() string {
 	case r.Before == nil:
 		return "first"
 	}
-	// That nothing could be judged is neither better nor worse than that it
-	// failed.
+	// A missing judgement is neither better nor worse than a failure.
 	was, is := max(r.Before.Verdict.Rank(), 0), max(now.Verdict.Rank(), 0)
 	switch {
 	case is < was:
@@ -202,8 +200,8 @@ func (r *Row) Change() string {
 	return ""
 }
 
-// Sort puts the rows in order: what fails, regressions before the rest; then
-// what is not judged yet, what changed, and what passes. Equals by key.
+// Sort orders the rows: failures, regressions before the rest; then open, changed, and
+// passing cases. Equals by key.
 func Sort(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Key, b.Key))
@@ -228,8 +226,7 @@ func rank(r *Row) int {
 	return 6
 }
 
-// Counts are the rows by what they say. Those that are to be judged count as
-// that only.
+// Counts count the rows by state. Rows that will be judged only count as that.
 type Counts struct {
 	report.Verdicts
 	Unrun, Due, Broke, Fixed int
@@ -258,11 +255,11 @@ func (b *Snapshot) Count() Counts {
 	return c
 }
 
-// A Detail is all that is known of one case.
+// A Detail has everything known about one case.
 type Detail struct {
 	Key string
-	// Transcript is of the first sample; nil where there is none.
+	// Transcript is the first sample's; nil without one.
 	Transcript *verdict.Transcript
-	// Samples are what was measured, and Base what was at base.
+	// Samples are head's measurements, and Base base's.
 	Samples, Base []verdict.Sample
 }
