@@ -1,6 +1,5 @@
-// Package casehistory says how cases were judged before. Its history is made from
-// stored reports: most callers make one and [History.Add] their runs, the oldest
-// first.
+// Package casehistory has earlier judgements of cases. Its history is built from stored
+// reports: most callers create one and [History.Add] their runs, the oldest first.
 package casehistory
 
 import (
@@ -13,33 +12,32 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Judgement is one time that a case was judged. A verdict that a run took from
-// the ledger is not one.
+// A Judgement is one judgement of a case. A verdict that a run reused from the ledger
+// is not one.
 type Judgement struct {
 	Run string `json:"run"`
 	// Head is 40 hex digits, or worktree.
 	Head string `json:"head"`
-	// PullRequest is 0 where there is none.
+	// PullRequest is 0 without one.
 	PullRequest int             `json:"pull_request,omitempty"`
 	At          time.Time       `json:"at"`
 	Action      plan.Action     `json:"action"`
 	Verdict     verdict.Verdict `json:"verdict"`
-	// Score is in [0,1], null where there is none.
+	// Score is in [0,1], null without one.
 	Score *float64 `json:"score"`
-	// Digest is the decision digest. Changed says that it is another one than
-	// before: the case, or what it is judged with, was changed in between.
+	// Digest is the decision digest. Changed means that it differs from the previous
+	// one: the case, its target or its judge changed in between.
 	Digest  string `json:"digest"`
 	Changed bool   `json:"changed"`
 }
 
-// A History has the judgements of cases by the name of their row, which is the key,
-// with the target where there are several. The oldest is first.
+// A History maps "key" or "key @ target" to judgements over time, the oldest first.
 type History map[string][]Judgement
 
-// UsualRuns is how many of the newest runs a history is made from.
+// UsualRuns is the number of newest runs in a history.
 const UsualRuns = 50
 
-// Names are those of the cases, in order.
+// Names returns the cases' names in order.
 func (h History) Names() []string {
 	names := make([]string, 0, len(h))
 	for name := range h {
@@ -58,8 +56,8 @@ type Run struct {
 	Report json.RawMessage
 }
 
-// Add adds the judgements of a run that is later than those before. The error is
-// that of a report that cannot be read.
+// Add adds the judgements of a run that is later than the previous ones. The error is
+// about an unreadable report.
 func (h History) Add(r Run) error {
 	var report struct {
 		Cases []row `json:"cases"`
@@ -82,7 +80,7 @@ func (h History) Add(r Run) error {
 	return nil
 }
 
-// A row is what a history needs of a row of a report. Reading the whole report
+// A row is the part of a report's row that a history needs. Reading the whole report
 // would take many times as long.
 type row struct {
 	Key       string           `json:"key"`

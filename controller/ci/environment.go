@@ -9,11 +9,11 @@ import (
 // An Environment returns the variables of a job.
 type Environment func(name string) string
 
-// WebURL is the root of the forge's pages.
+// WebURL returns the root of the forge's pages.
 func (e Environment) WebURL() string { return cmp.Or(e("GITHUB_SERVER_URL"), "https://github.com") }
 
-// Login is who the token of a job writes as, since it cannot ask; empty outside
-// of one.
+// Login returns the account of a job's token, which cannot look it up; empty outside of
+// a job.
 func (e Environment) Login() string {
 	if e("GITHUB_ACTIONS") == "true" {
 		return "github-actions[bot]"
@@ -21,7 +21,7 @@ func (e Environment) Login() string {
 	return ""
 }
 
-// RunURL is the page of the job, empty outside of one.
+// RunURL returns the page of the job, empty outside of one.
 func (e Environment) RunURL(repo forge.Repo) string {
 	server, run := e("GITHUB_SERVER_URL"), e("GITHUB_RUN_ID")
 	if server == "" || run == "" {
@@ -30,7 +30,7 @@ func (e Environment) RunURL(repo forge.Repo) string {
 	return server + "/" + repo.String() + "/actions/runs/" + run
 }
 
-// ReportURL is where the job keeps its files for people, empty outside of a job.
+// ReportURL returns the page with the job's artifacts, empty outside of a job.
 func (e Environment) ReportURL(repo forge.Repo) string {
 	if run := e.RunURL(repo); run != "" {
 		return run + "#artifacts"

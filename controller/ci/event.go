@@ -9,23 +9,22 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// The events that start a job for a branch to which nobody pushed.
+// The events that start a job for a branch without a push.
 const (
 	eventSchedule = "schedule"
 	eventDispatch = "workflow_dispatch"
 )
 
-// Event reads why the job runs. A schedule, or a person who starts the workflow, judges
-// the branch that the job runs for; its payload does not name the commit, which the
-// environment does. The error is that of [forge.ReadEvent], or names the variable that
-// is missing or wrong.
+// Event reads the event of the job. A schedule, or a person who starts the workflow,
+// judges the job's branch; the payload does not name the commit, but the environment
+// does. The error is [forge.ReadEvent]'s, or names the missing or wrong variable.
 func (e Environment) Event() (forge.Event, error) {
 	path, name := e("GITHUB_EVENT_PATH"), e("GITHUB_EVENT_NAME")
 	if name != eventSchedule && name != eventDispatch {
 		return forge.ReadEvent(path, name)
 	}
 	ref := e("GITHUB_REF")
-	main := strings.TrimPrefix(ref, "refs/heads/") // a schedule is of the default branch
+	main := strings.TrimPrefix(ref, "refs/heads/") // a schedule belongs to the default branch
 	if name == eventDispatch {
 		var err error
 		if main, err = defaultBranch(path); err != nil {
@@ -39,7 +38,7 @@ func (e Environment) Event() (forge.Event, error) {
 	return out, nil
 }
 
-// defaultBranch is that of the repository in a payload.
+// defaultBranch returns the repository's default branch in a payload.
 func defaultBranch(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package ci judges what a CI job was started for: a pull request, as people
-// want it who write comments on it, or the commit of a merge queue or of a push.
+// Package ci judges the subject of a CI job: a pull request, following its comments, or
+// the commit of a merge queue or of a push.
 //
-// Most callers ask [Idle] whether an event is worth a look and then have a [Job]
-// [Job.Judge] it. [KeysOf] names what is kept from one job to the next.
+// Most callers ask [Idle] whether an event matters and then let a [Job] [Job.Judge] it.
+// [KeysOf] names the data kept from one job to the next.
 package ci
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// Idle returns why an event asks for nothing, empty where it does. Most comments
-// are talk, and nothing else is looked at for them.
+// Idle returns the reason why an event needs nothing, or an empty string. Most comments
+// are conversation, and cost nothing else.
 func Idle(e forge.Event) string {
 	if e.Name != forge.EventIssueComment {
 		return ""
@@ -36,33 +36,33 @@ func Idle(e forge.Event) string {
 	return ""
 }
 
-// A Job is one of a repository.
+// A Job is a job of a repository.
 type Job struct {
 	Review review.Config
-	// Output is the file by which the steps of the job hand values on, empty where
-	// there is none.
+	// Output is the file by which the steps of the job pass values on, empty without
+	// one.
 	Output string
-	// Redact takes secrets out of what people are answered. Defaults to
-	// redact.Text.
+	// Redact removes secrets from answers. Defaults to redact.Text.
 	Redact func(string) string
 
-	kept bool // that its ledger is worth keeping was said
+	kept bool // the job was told to keep its ledger
 }
 
-// A Result is what a job found: a report, or else why there is none.
+// A Result is the result of a job: a report, or the reason why there is none.
 type Result struct {
-	// Review can render the report; both are nil where there is none.
+	// Review can render the report; both are nil without one.
 	Review *review.Review
 	Report *report.Report
-	// Ended says who cancelled the head, Idle why nobody waits for it.
+	// Ended names the person who cancelled the head, Idle the reason why nobody waits
+	// for it.
 	Ended, Idle string
-	// Unpublished is what the forge did not take, which changes no verdict.
+	// Unpublished is the part that the forge refused, which changes no verdict.
 	Unpublished error
 }
 
-// Leave is for a pull request that was closed: it judges nothing. The statuses of its head
-// say from now on what other pull requests say that have the same one. A token that may
-// not write leaves them as they are.
+// Leave handles a closed pull request: it judges nothing. From then on the statuses of
+// its head show the verdicts of other pull requests with the same head. A token that
+// may not write leaves them unchanged.
 func (j *Job) Leave(ctx context.Context, e forge.Event) error {
 	reviewer := review.New(j.Review)
 	err := reviewer.Leave(ctx, review.Predecessor{Number: e.Number, Head: e.HeadSHA})
@@ -73,8 +73,8 @@ func (j *Job) Leave(ctx context.Context, e forge.Event) error {
 	return err
 }
 
-// leaveBefore does that for the head that a push replaced. The payload names it, or else
-// the ledger knows which one was the head before.
+// leaveBefore does the same for the head that a push replaced. The payload names it, or
+// the ledger knows the previous head.
 func (j *Job) leaveBefore(ctx context.Context, e forge.Event, r *review.Review) error {
 	if e.Action != "synchronize" {
 		return nil
@@ -98,8 +98,8 @@ func (j *Job) leaveBefore(ctx context.Context, e forge.Event, r *review.Review) 
 	return j.Leave(ctx, e)
 }
 
-// Judge judges what an event names. The error is [review.ErrNoBase] where a push
-// has nothing to be compared with.
+// Judge judges the subject of an event. The error is [review.ErrNoBase] if a push has
+// nothing to compare with.
 func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 	if e.Number != 0 {
 		return j.steered(ctx, e)
@@ -111,8 +111,8 @@ func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 	return j.run(ctx, r)
 }
 
-// Refuse says on the head that an event names why it is not judged. It asks
-// nothing of the ledger.
+// Refuse publishes on an event's head why it is not judged. It does not need the
+// ledger.
 func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
 	reviewer := review.New(j.Review)
 	var r *review.Review
@@ -128,8 +128,8 @@ func (j *Job) Refuse(ctx context.Context, e forge.Event, why string) error {
 	return reviewer.Settle(ctx, r.Predecessor(), why)
 }
 
-// steered judges a pull request as it is now. A command that is about a report
-// which is not there yet, as after a cache was lost, is taken in a second round.
+// steered judges a pull request in its current state. A command about a report that
+// does not exist yet, as after a lost cache, is executed in a second round.
 func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 	reviewer := review.New(j.Review)
 	for first := true; ; first = false {
@@ -168,8 +168,7 @@ func (j *Job) desk(r *review.Review) *command.Inbox {
 	})
 }
 
-// answer retries the replies to people's commands, which must not delay a
-// verdict.
+// answer retries the replies to commands, which must not delay a verdict.
 func (j *Job) answer(ctx context.Context, r *review.Review, commands command.Commands) error {
 	if commands.Unanswered == nil {
 		return nil
@@ -197,7 +196,7 @@ func (j *Job) runCommands(ctx context.Context, r *review.Review) (command.Comman
 	return commands, err
 }
 
-// settle says on a head that it was cancelled, unless it has a report.
+// settle publishes on a head that it was cancelled, unless it has a report.
 func (j *Job) settle(ctx context.Context, r *review.Review, why string) error {
 	cfg := j.Review
 	cfg.Recall = j.recall
@@ -216,8 +215,8 @@ func (j *Job) run(ctx context.Context, r *review.Review) (Result, error) {
 	return Result{Review: r, Report: report, Unpublished: unpublished}, err
 }
 
-// markSaved sets the output that makes later steps save the ledger. A ledger that a
-// stranger alone caused is not saved, or anybody could fill the cache.
+// markSaved sets the output that makes later steps save the ledger. A ledger caused
+// only by a stranger is not saved, since anybody could fill the cache.
 func (j *Job) markSaved(r *review.Review) error {
 	if j.Output == "" || j.kept || !r.Trusted() {
 		return nil

@@ -9,27 +9,25 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// Keys are the names under which the jobs of a repository keep ledgers
-// from one to the next, if all that persists is a cache with names. The ledger
-// of a head has names of its own: a job of base never asks for
-// them, so that no head, whatever it wrote, serves base or another pull request.
+// Keys are the names under which a repository's jobs keep ledgers if only a cache with
+// names persists. A head's ledger has its own names: a job of base never reads them, so
+// no head can affect base or another pull request.
 type Keys struct {
-	// Base begins the names of the ledgers of the base branch, of which the
-	// newest is wanted.
+	// Base is the prefix of the base branch's ledgers, of which the newest is wanted.
 	Base string `json:"base"`
-	// Own begins those of the pull request; empty where there is none.
+	// Own is the prefix of the pull request's ledgers; empty without one.
 	Own string `json:"own"`
-	// Save is what the job's ledger is saved as, if anything was run; empty where
-	// nothing is judged that would serve a later job.
+	// Save is the name for saving the job's ledger, if anything was run; empty if no
+	// later job could use it.
 	Save string `json:"save"`
-	// Folder is base or own: the one that the job's ledger is in.
+	// Folder is base or own: the group of the job's ledger.
 	Folder string `json:"folder"`
 }
 
-// KeysOf names the ledgers of the job that an event started; all are empty where
-// it asks for nothing. The event of a comment lacks the base branch: then the forge
-// is asked. run identifies this job among all others, such as the id of the run with the
-// number of the attempt.
+// KeysOf names the ledgers of an event's job; all are empty if it needs nothing. The
+// event of a comment lacks the base branch, which is then looked up at the forge. run
+// identifies this job among all others, such as the id of the run with the number of
+// the attempt.
 func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string) (Keys, error) {
 	k := Keys{Folder: "own"}
 	if Idle(e) != "" {
@@ -43,8 +41,8 @@ func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string
 		}
 		base = pull.BaseRef
 	}
-	// A digest, because a name may hold what a cache refuses, and because one
-	// name may begin with another.
+	// A digest, because a cache may refuse characters of a name, and because one name
+	// may be the prefix of another.
 	sum := sha256.Sum256([]byte(base))
 	k.Base = "gavel-base-" + hex.EncodeToString(sum[:8]) + "-"
 	switch {
@@ -57,7 +55,7 @@ func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string
 	return k, nil
 }
 
-// Env returns the keys as a job's steps hand values on, a line each.
+// Env formats the keys as a job's steps pass values on, a line each.
 func (k Keys) Env() string {
 	return fmt.Sprintf("base=%s\nown=%s\nsave=%s\nfolder=%s\n", k.Base, k.Own, k.Save, k.Folder)
 }

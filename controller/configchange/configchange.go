@@ -1,5 +1,5 @@
-// Package configchange says in the words of reports what a gavel.yaml decides, and what
-// became of it between two sides.
+// Package configchange converts configuration changes between base and head into report
+// values.
 package configchange
 
 import (
@@ -9,12 +9,12 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// Gate is the gate of a gavel.yaml as reports have it.
+// Gate converts the gate of a gavel.yaml for reports.
 func Gate(g config.Gate) report.GateSettings {
 	return report.GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed, FailScores: g.Scores == config.ScoresFail}
 }
 
-// Targets are the changes of targets as reports have them; nil where there are none.
+// Targets converts changes of targets for reports; nil without any.
 func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 	out := report.TargetChanges{File: file}
 	for _, change := range c.Judged {
@@ -22,7 +22,7 @@ func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 	}
 	all := slices.Concat(c.Refused, c.Accepted)
 	for _, change := range all {
-		// The judge takes the roles that nobody else has.
+		// The judge takes roles without a target.
 		byJudge := slices.ContainsFunc(all, func(j config.TargetChange) bool {
 			return j.Setting == "roles.judge" && j.Target == "" && j.Was == change.Was && j.Is == change.Is
 		})
@@ -37,14 +37,15 @@ func Targets(file string, c config.TargetChanges) *report.TargetChanges {
 	return &out
 }
 
-// judgedOf are the changes of targets where head's configuration decides: all are judged.
+// judgedOf returns the changes of targets if head's configuration decides: all are
+// judged.
 func judgedOf(base, head *config.Config) config.TargetChanges {
 	_, changes := base.UnderTest(base, head, true)
 	return config.TargetChanges{Judged: slices.Concat(changes.Judged, changes.Refused)}
 }
 
-// Compare returns what became of a gavel.yaml between base and head, where head's decides. It
-// is empty where nothing did.
+// Compare returns the changes of a gavel.yaml between base and head, if head's decides.
+// It is empty without changes.
 func Compare(file string, base, head *config.Config) report.ConfigChange {
 	if base.Digest == head.Digest {
 		return report.ConfigChange{}

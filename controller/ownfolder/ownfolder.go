@@ -1,5 +1,4 @@
-// Package ownfolder makes the folder in which Gavel keeps its files in a
-// repository.
+// Package ownfolder creates the folder of Gavel's files in a repository.
 package ownfolder
 
 import (
@@ -14,16 +13,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// Name is that of the folder.
+// Name is the folder's name.
 const Name = ".gavel"
 
-// ErrCommitted says that the folder came with a commit: its author would have
-// written the verdicts.
+// ErrCommitted means that the folder came with a commit: its author could have written
+// the verdicts.
 var ErrCommitted = errors.New("the folder " + Name + " is committed, so its verdicts cannot be trusted; " +
 	"take it out of git, or name another ledger with --ledger")
 
-// Make makes the folder if it is not there, and returns its path. Git does not
-// see it. One that is committed is refused with [ErrCommitted].
+// Make creates the folder if it is missing, and returns its path. Git ignores it. A
+// committed one is refused with [ErrCommitted].
 func Make(ctx context.Context, repo *gitrepo.Repository) (string, error) {
 	if head, err := repo.Resolve(ctx, "HEAD"); err == nil { // no commit, nothing committed
 		files, err := repo.FS(head)
@@ -41,7 +40,7 @@ func Make(ctx context.Context, repo *gitrepo.Repository) (string, error) {
 	return dir, nil
 }
 
-// unwritable says what to do where the folder cannot be written.
+// unwritable adds the repair for an unwritable folder.
 func unwritable(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return fmt.Errorf("make the folder %s: %w; keep the ledger elsewhere with --ledger FILE", Name, err)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Apply returns a value with hide applied to every text in it, in JSON that it holds,
-// too. It copies before it changes anything: values of others stay the same. Fields
-// that are not exported, and the type of what an interface holds, stay.
+// Apply returns a value with hide applied to every text in it, including embedded JSON.
+// It copies before it changes anything, so shared values are not affected. Unexported
+// fields and the types of interface values are unchanged.
 func Apply[T any](v T, hide func(string) string) T {
 	out, changed := walker{hide}.value(reflect.ValueOf(&v).Elem())
 	if !changed {
@@ -21,7 +21,7 @@ type walker struct{ hide func(string) string }
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// value returns v without its secrets, and whether that is another value.
+// value returns v without its secrets, and whether it changed.
 func (w walker) value(v reflect.Value) (out reflect.Value, changed bool) {
 	if !holdsText(v.Type()) {
 		return v, false
@@ -55,7 +55,7 @@ func (w walker) text(v reflect.Value) (reflect.Value, bool) {
 	return reflect.ValueOf(is).Convert(v.Type()), true
 }
 
-// raw is JSON in which texts are hidden; what is hidden needs no escape.
+// raw hides texts in JSON; the replacement needs no escaping.
 func (w walker) raw(v reflect.Value) (reflect.Value, bool) {
 	was := string(v.Bytes())
 	is := w.hide(was)
@@ -126,7 +126,7 @@ func (w walker) inner(v reflect.Value) (reflect.Value, bool) {
 	return out, true
 }
 
-// fields remembers which fields of a struct can hold a text.
+// fields caches the fields of a struct that can hold a text.
 var fields sync.Map // reflect.Type to []int
 
 func fieldsOf(t reflect.Type) []int {
@@ -143,7 +143,7 @@ func fieldsOf(t reflect.Type) []int {
 	return found
 }
 
-// texts remembers which types can hold a text.
+// texts caches which types can hold a text.
 var texts sync.Map // reflect.Type to bool
 
 // holdsText reports whether a value of a type can hold a text, so that a report

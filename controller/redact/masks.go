@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Masks replace what looks like a key, each time by the same mask. They have its form,
-// so that a case which forbids keys fails with the mask, too. They are safe for
+// Masks replace texts that look like keys, each always by the same mask. The masks have
+// the keys' form, so a case that forbids keys also fails with a mask. They are safe for
 // concurrent use.
 type Masks struct {
 	mu    sync.Mutex
-	known map[string]string // from the secret to its mask; guarded by mu
+	known map[string]string // maps secrets to masks; guarded by mu
 }
 
-// Text masks what looks like a key in a text.
+// Text masks texts that look like keys.
 func (m *Masks) Text(text string) string {
 	masked, found := Masked(text)
 	if len(found) > 0 {
@@ -28,8 +28,8 @@ func (m *Masks) Text(text string) string {
 	return masked
 }
 
-// Masker returns a function that masks what was masked before in other texts; nil if
-// that is nothing.
+// Masker returns a function that masks keys found in earlier texts; nil if there are
+// none.
 func (m *Masks) Masker() func(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

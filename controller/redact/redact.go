@@ -1,8 +1,8 @@
-// Package redact takes secrets out of texts that leave: comments, reports, logs,
-// exports and what is printed. Evaluators and judges read texts as they are, or
-// a case that forbids a leaked key would pass.
+// Package redact removes secrets from outgoing texts: comments, reports, logs, exports
+// and printed output. Evaluators and judges read the original texts, since otherwise a
+// case that forbids a leaked key would pass.
 //
-// Most callers hide what looks like a secret with [Text], or in all texts of a
+// Most callers hide texts that look like secrets with [Text], or in all texts of a
 // value with [Apply].
 package redact
 
@@ -11,14 +11,14 @@ import "strings"
 // Sign replaces a secret.
 const Sign = "[redacted]"
 
-// A form is what the secrets of one sort look like. They are long and random
-// enough not to be anything else.
+// A form describes one kind of secret. Secrets are long and random enough to be
+// unmistakable.
 type form struct {
-	// begins is the text that each begins with. No letter, digit or underscore
-	// goes before a first letter.
+	// begins is the prefix of each. It is not preceded by a letter, digit or underscore
+	// if it begins with a letter.
 	begins string
-	// length returns how much of what follows belongs to a secret, 0 where none of
-	// it does, and how much of it has been looked at and need not be again.
+	// length returns the number of following bytes that belong to a secret, or 0, and
+	// the number of bytes that were examined and need not be again.
 	length func(rest string) (secret, seen int)
 }
 
@@ -49,7 +49,7 @@ var forms = []form{
 	{"-----BEGIN ", privateKey},
 }
 
-// atLeast is a form of n bytes or more of a class.
+// atLeast returns a form of n or more bytes of a class.
 func atLeast(n int, class func(byte) bool) func(string) (int, int) {
 	return func(rest string) (int, int) {
 		found := run(rest, class)
@@ -60,7 +60,7 @@ func atLeast(n int, class func(byte) bool) func(string) (int, int) {
 	}
 }
 
-// webToken is what follows the start of a JSON web token: the rest of its first
+// webToken matches the rest of a JSON web token after its prefix: the rest of its first
 // part and two more.
 func webToken(rest string) (secret, seen int) {
 	at := 0
@@ -83,8 +83,8 @@ func webToken(rest string) (secret, seen int) {
 
 const dashes = "-----"
 
-// privateKey is what follows the start of a PEM block. One that is cut off has no
-// end. A quote ends a block, also that of a JSON string.
+// privateKey matches the rest of a PEM block after its beginning. A truncated block has
+// no end. A quote ends a block, also in a JSON string.
 func privateKey(rest string) (secret, seen int) {
 	const label, least = "PRIVATE KEY-----", 40
 	head := strings.Index(rest[:min(len(rest), 60)], label)
@@ -106,7 +106,7 @@ func privateKey(rest string) (secret, seen int) {
 	return at, at
 }
 
-// run is how many bytes s begins with that are of a class.
+// run returns the number of leading bytes of s that belong to a class.
 func run(s string, class func(byte) bool) int {
 	for i := range len(s) {
 		if !class(s[i]) {
@@ -128,11 +128,11 @@ func isPEM(c byte) bool {
 	return isAlphanumeric(c) || strings.IndexByte("+/=-:,.() \t\r\n\\", c) >= 0
 }
 
-// longestWord is how long a lower-case word in a name may be.
+// longestWord bounds a lower-case word in a name.
 const longestWord = 19
 
-// words reports whether the text is lower-case words with signs between them,
-// such as sk-learn-compatible-estimators: a name, and no key.
+// words reports whether the text is lower-case words with signs between them, such as
+// sk-learn-compatible-estimators: a name, not a key.
 func words(s string) bool {
 	if strings.ContainsAny(s, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		return false
@@ -145,20 +145,20 @@ func words(s string) bool {
 	return true
 }
 
-// shortest is the length of the shortest secret that has a form.
+// shortest is the length of the shortest secret of any form.
 const shortest = 20
 
-// Text replaces what has the form of a secret by [Sign]: keys of OpenAI's,
-// Anthropic's and Gemini's, tokens of GitHub's, access keys of AWS, private keys
-// in PEM, and JSON web tokens.
+// Text replaces texts in the form of a secret by [Sign]: keys of OpenAI, Anthropic and
+// Gemini, tokens of GitHub, access keys of AWS, private keys in PEM, and JSON web
+// tokens.
 func Text(s string) string {
 	out, _ := replace(s, func(_, _ string) string { return Sign })
 	return out
 }
 
-// Masked replaces what has the form of a secret by a text of the same form, in
-// which every letter is x and every digit 0, but for its prefix. A scanner for
-// secrets still finds what is masked. found has each secret with its mask.
+// Masked replaces texts in the form of a secret by a text of the same form, in which,
+// after the prefix, every letter is x and every digit 0. A scanner for secrets still
+// finds the mask. found maps each secret to its mask.
 func Masked(s string) (masked string, found map[string]string) {
 	masked, _ = replace(s, func(begins, rest string) string {
 		n, end := randomPart(begins, rest)
@@ -208,8 +208,8 @@ func mask(r rune) rune {
 	return r
 }
 
-// replace has every secret replaced by what with gives for its beginning and
-// the rest of it.
+// replace replaces every secret by the result of with for its prefix and the rest of
+// it.
 func replace(s string, with func(begins, rest string) string) (string, bool) {
 	if len(s) < shortest {
 		return s, false

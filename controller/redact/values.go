@@ -9,20 +9,20 @@ import (
 	"sync"
 )
 
-// least keeps the placeholder keys of local servers, such as none, from being cut
-// out of every text that has the word.
+// least protects the placeholder keys of local servers, such as none, since they would
+// be removed from every text with that word.
 const least = 8
 
-// Values are the secrets that are known. They are replaced by [Sign] wherever
-// they are in a text, also in the forms that they take in URLs and JSON. The zero
-// Values and nil are empty; Values are safe for concurrent use.
+// Values are the known secrets. They are replaced by [Sign] everywhere in a text,
+// including in the forms that they take in URLs and JSON. The zero Values and nil are
+// empty; Values are safe for concurrent use.
 type Values struct {
 	mu    sync.RWMutex
 	forms []string // the longest first; guarded by mu
 }
 
-// Add makes secrets known. Those of less than 8 bytes are left alone, and so are
-// all of a nil.
+// Add adds secrets. It ignores secrets of less than 8 bytes, and a nil Values ignores
+// all.
 func (v *Values) Add(secrets ...string) {
 	if v == nil {
 		return
@@ -57,14 +57,14 @@ func (v *Values) Hide(s string) string {
 	if pairs == nil {
 		return s
 	}
-	// At one place the first form that fits is taken: the longest.
+	// At each position the first matching form is taken: the longest.
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// Text is Hide, and [Text] on what it leaves.
+// Text is Hide followed by [Text].
 func (v *Values) Text(s string) string { return Text(v.Hide(s)) }
 
-// jsonForm is s as it is between the quotes of a JSON string.
+// jsonForm returns s as it appears between the quotes of a JSON string.
 func jsonForm(s string) string {
 	// A string always encodes.
 	raw, _ := json.Marshal(s)

@@ -2,15 +2,14 @@ package redact
 
 import "io"
 
-// A Writer writes every text with Hide applied to it. It is for writers that are
-// given whole texts at a time: a secret that is split over two writes is not
-// found.
+// A Writer applies Hide to every text that it writes. It is for writers that receive
+// whole texts at a time: a secret that is split over two writes is not found.
 type Writer struct {
 	W    io.Writer
 	Hide func(string) string
 }
 
-// Write writes p without its secrets, and says that all of p is written.
+// Write writes p without its secrets, and reports all of p as written.
 func (w Writer) Write(p []byte) (int, error) {
 	text := string(p)
 	hidden := w.Hide(text)
@@ -23,5 +22,5 @@ func (w Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Unwrap is the writer below, such as a terminal.
+// Unwrap returns the writer below, such as a terminal.
 func (w Writer) Unwrap() io.Writer { return w.W }

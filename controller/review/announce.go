@@ -13,35 +13,36 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// announceAfter is how long a head is judged before its statuses say so: most
-// verdicts come sooner, and each status that says nothing delays one that does.
+// announceAfter is the time after which the statuses announce that a head is being
+// judged: most verdicts come sooner, and each such status delays a real one.
 const announceAfter = 5 * time.Second
 
-// An announcement says on a head that its verdict will come, and what is known by now.
-// A nil one says nothing.
+// An announcement publishes on a head that its verdict will come, and the current
+// knowledge about it. A nil one does nothing.
 type announcement struct {
 	stop func()
-	// changed has room for one.
+	// changed signals a change.
 	changed chan struct{}
 
 	mu    sync.Mutex
 	known known // guarded by mu
 }
 
-// known is what is known of a head that is looked at.
+// known is the current knowledge about a head.
 type known struct {
-	// validate is what became of validation, nil before.
+	// validate is the result of validation, nil before.
 	validate *comment.Status
-	// cases is how many are judged, 0 before that is known. Until then a terminal state
-	// stays: a green head that is judged again does not turn yellow where nothing changed.
+	// cases is the number of judged cases, 0 until it is known. Until then a terminal
+	// state stays: a green head that is judged again does not turn yellow if nothing
+	// changed.
 	cases int
-	// waiting says how many of them wait for workers.
+	// waiting counts the cases that wait for workers.
 	waiting progress.Waiting
-	// queued says that the head waits for its turn behind others.
+	// queued means that the head waits for its turn behind others.
 	queued bool
 }
 
-// learn changes what is known.
+// learn updates the knowledge.
 func (a *announcement) learn(change func(*known)) {
 	if a == nil {
 		return
@@ -51,19 +52,19 @@ func (a *announcement) learn(change func(*known)) {
 	change(&a.known)
 	select {
 	case a.changed <- struct{}{}:
-	default: // what is known now is not read yet
+	default: // the previous update has not been read yet
 	}
 }
 
-// planned says that validation is done, and how many cases are judged.
+// planned records that validation is done, and the number of judged cases.
 func (a *announcement) planned(validate comment.Status, cases int) {
 	a.learn(func(k *known) { k.validate, k.cases = &validate, cases })
 }
 
-// waits says how many cases wait for workers.
+// waits records the number of cases that wait for workers.
 func (a *announcement) waits(w progress.Waiting) { a.learn(func(k *known) { k.waiting = w }) }
 
-// queued says that the head waits for its turn, and begins that it has it.
+// queued records that the head waits for its turn, and begins that its turn has come.
 func (a *announcement) queued() { a.learn(func(k *known) { k.queued = true }) }
 
 func (a *announcement) begins() {
@@ -78,15 +79,15 @@ func (a *announcement) begins() {
 	}
 }
 
-// end takes an announcement back that was not written, and waits for one that
-// was sent: a verdict comes after it.
+// end withdraws an announcement that was not written, and waits for one that was sent,
+// since a verdict must come after it.
 func (a *announcement) end() {
 	if a != nil {
 		a.stop()
 	}
 }
 
-// announce begins one, which ends with ctx. sent bounds what was sent.
+// announce begins an announcement, which ends with ctx. sent bounds a sent one.
 func (r *Review) announce(ctx, sent context.Context) *announcement {
 	if r.Client == nil {
 		return nil
@@ -96,14 +97,14 @@ func (r *Review) announce(ctx, sent context.Context) *announcement {
 	a := &announcement{changed: make(chan struct{}, 1), stop: func() { drop(); <-done }}
 	go func() {
 		defer close(done)
-		// Whether the forge takes it shows at the end, where it matters.
+		// The end shows whether the forge accepts it, which is what matters.
 		_ = r.pending(wanted, a)
 	}()
 	return a
 }
 
-// pending says after a while that the head is judged, and what is known of it whenever
-// that changes.
+// pending publishes after a while that the head is being judged, with the current
+// knowledge whenever that changes.
 func (r *Review) pending(ctx context.Context, a *announcement) error {
 	select {
 	case <-r.Clock.After(announceAfter):
@@ -132,7 +133,7 @@ func (r *Review) pending(ctx context.Context, a *announcement) error {
 	}
 }
 
-// announced are the statuses that say that something is in progress.
+// announced returns the statuses of a head in progress.
 func (r *Review) announced(now known) []comment.Status {
 	if r.schedule != nil {
 		words := "judging everything again"
@@ -160,7 +161,7 @@ func (r *Review) announced(now known) []comment.Status {
 	return []comment.Status{{Context: comment.ContextVerdict, State: comment.StatePending, Description: words}, validate}
 }
 
-// judges counts the cases of a plan that are judged when it is carried out.
+// judges counts the cases of a plan that its execution judges.
 func judges(p *controller.Prepared, e controller.RunOptions) (cases int) {
 	if e.NotRun != "" {
 		return 0

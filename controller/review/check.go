@@ -12,16 +12,15 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Rerequest is a check run of ours that somebody requested again.
+// A Rerequest is our check run that somebody re-requested.
 type Rerequest struct {
-	// Number is the pull request that it is about, 0 for none.
+	// Number is its pull request, 0 for none.
 	Number int
-	// Branch is what its commit was pushed to, empty where that is not known.
+	// Branch is the branch that its commit was pushed to, empty if unknown.
 	Branch string
 }
 
-// Rerequests lists the check runs of a commit that somebody requested again, one
-// for each pull request.
+// Rerequests lists the re-requested check runs of a commit, one for each pull request.
 func (r *Reviewer) Rerequests(ctx context.Context, head string) ([]Rerequest, error) {
 	asked, err := r.cfg.Client.Rerequests(ctx, r.cfg.Repository, head, comment.CheckName)
 	var found []Rerequest
@@ -34,9 +33,9 @@ func (r *Reviewer) Rerequests(ctx context.Context, head string) ([]Rerequest, er
 	return found, err
 }
 
-// Answer makes the check run of a commit again for which nobody waits any more:
-// with its report where there is one, else with why there is none. Nothing is
-// judged, and nothing else is written.
+// Answer creates the check run of a commit again that nobody waits for any more: with
+// its report if there is one, else with the reason why not. Nothing is judged, and
+// nothing else is written.
 func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string) error {
 	group, queued := forge.Queued(rerun.Branch)
 	queued = queued && group.Number == rerun.Number
@@ -54,21 +53,20 @@ func (r *Reviewer) Answer(ctx context.Context, rerun Rerequest, head, why string
 	return last.check(ctx, publication{Repository: r.cfg.Known, Number: rerun.Number, Queued: queued, Head: head, Check: &check})
 }
 
-// checkRun is the report in a check run.
+// checkRun renders the report as a check run.
 func (r *Review) checkRun(report *report.Report) comment.Check {
 	c := comment.NewCheck(report)
 	c.DetailsURL, c.Again = r.RunURL, r.again
 	return c
 }
 
-// check writes a check run. Statuses and comment say all that it says, so that
-// a credential that may not write one is not a failure: it is asked for nothing
-// that it cannot do, for a while.
+// check writes a check run. Statuses and comment contain the same, so a credential that
+// may not write one is not a failure: for a while, no check run is tried.
 func (r *Review) check(ctx context.Context, p publication) error {
 	return r.checked(r.publisher(p, 0).SetCheck(ctx, p.Head, *p.Check))
 }
 
-// checked is what remains of an error of writing a check run.
+// checked returns the relevant part of an error of writing a check run.
 func (r *Review) checked(err error) error {
 	denied, ok := errors.AsType[*forge.DeniedError](err)
 	if !ok || denied.Status == http.StatusUnauthorized {

@@ -12,13 +12,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// PullHead is where commands are about the head, see [command.Inbox.Process].
+// PullHead returns the head for its commands, see [command.Inbox.Process].
 func (r *Review) PullHead() command.PullHead {
 	return command.PullHead{Repository: r.Repository, Number: r.number, Head: r.head, Unapprovable: r.Unapprovable()}
 }
 
-// Follow has the review do what was asked for. Without it the report tells nobody
-// what may be written.
+// Follow applies commands to the review. Without it the report suggests no commands.
 func (r *Review) Follow(o command.Commands) {
 	r.commands, r.follows = o, true
 	r.approved = slices.ContainsFunc(o.Followed, func(o report.Command) bool {
@@ -29,8 +28,8 @@ func (r *Review) Follow(o command.Commands) {
 	}
 }
 
-// Unapprovable returns why an approval of the head changes nothing, empty where it
-// does.
+// Unapprovable returns the reason why an approval of the head changes nothing, or an
+// empty string.
 func (r *Review) Unapprovable() string {
 	if !r.trust.Run && r.Forks != ForksApprove && r.Forks != "" {
 		return r.trust.Reason + ", and the operator of this server runs nothing of such pull requests"
@@ -38,10 +37,10 @@ func (r *Review) Unapprovable() string {
 	return ""
 }
 
-// approvable reports whether an approval lets programs of the head run.
+// approvable reports whether an approval allows programs of the head.
 func (r *Review) approvable() bool { return r.Programs == ProgramsApproved || r.byWriters() }
 
-// rejudged returns since when it counts what is stored of a case.
+// rejudged returns the time since which stored results of a case count.
 func (r *Review) rejudged(key string) (since time.Time, why plan.Reason) {
 	for _, o := range r.commands.Followed {
 		again := o.Verb == report.CommandRun || o.Verb == report.CommandRerun
@@ -63,7 +62,7 @@ func (r *Review) rerunSince() func(string) (time.Time, plan.Reason) {
 	return r.rejudged
 }
 
-// suggested are the commands that people may write below a report, as far as it helps.
+// suggested returns useful commands for a comment below a report.
 func (r *Review) suggested(rep *report.Report) []string {
 	if !r.follows {
 		return nil

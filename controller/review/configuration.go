@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// configuration says what happens to gavel.yaml in the pull request, and whose decides.
-// Where that one has none nothing is run. The configuration of a base branch decides
-// for itself.
+// configuration reports the pull request's changes of gavel.yaml, and whose file
+// decides. Without a deciding file nothing is run. The configuration of a base branch
+// decides for itself.
 func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prepared, e *controller.RunOptions) error {
 	rules := at.decision
 	e.NotRun = r.notRun(at)
@@ -47,7 +47,7 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 	}
 	constraintsAtRules(rules.by, p)
 	if rules.cfg.Digest == head.Digest && rules.found == headFound {
-		return nil // the merge changes nothing of it
+		return nil // the merge does not change it
 	}
 	changed := base.ChangedFiles(head, r.ConfigFile)
 	if baseFound != headFound && !slices.Contains(changed, r.ConfigFile) {
@@ -65,8 +65,9 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 	return nil
 }
 
-// unread adds a problem for each changed file that is a definition by the configuration of
-// base and none by the rules: its cases are judged nowhere until the head has moved along.
+// unread adds a problem for each changed file that is a definition by base's
+// configuration but not by the rules: its cases are judged nowhere until the head is
+// updated.
 func (r *Review) unread(ctx context.Context, p *controller.Prepared, base, rules *config.Config) error {
 	was, is := slices.Concat(base.Definitions, base.RootFiles), slices.Concat(rules.Definitions, rules.RootFiles)
 	if slices.Equal(was, is) {
@@ -91,8 +92,8 @@ func (r *Review) unread(ctx context.Context, p *controller.Prepared, base, rules
 	return nil
 }
 
-// notRun returns why nothing is run, by the configuration that decides; empty
-// where it is run.
+// notRun returns the reason why nothing is run, by the deciding configuration; empty if
+// it is run.
 func (r *Review) notRun(at sides) string {
 	rules := at.decision
 	switch {
@@ -112,9 +113,9 @@ func (r *Review) notRun(at sides) string {
 	return ""
 }
 
-// constraintsAtRules marks the problems of the constraints that decide as not of head.
-// decider names where they are from. That one of them cannot be used is not the fault of the pull request, which may
-// fix it.
+// constraintsAtRules marks problems of the deciding constraints as not head's. decider
+// names their source. An unusable one is not the fault of the pull request, which may
+// repair it.
 func constraintsAtRules(decider string, p *controller.Prepared) {
 	for i := range p.Problems {
 		if rule := p.Problems[i].Rule; rule == document.RuleConstraintFile || rule == document.RuleConstraintLimit {
@@ -125,7 +126,7 @@ func constraintsAtRules(decider string, p *controller.Prepared) {
 	p.Problems = schema.SortProblems(p.Problems)
 }
 
-// constraintFiles lists the files of constraints that one state has otherwise than another.
+// constraintFiles lists the constraint files that differ between two states.
 func constraintFiles(was, is *config.Config) []string {
 	var changed []string
 	for _, pair := range [][2][]schema.ConstraintFile{{was.Constraints, is.Constraints}, {is.Constraints, was.Constraints}} {
@@ -139,8 +140,8 @@ func constraintFiles(was, is *config.Config) []string {
 	return slices.Compact(changed)
 }
 
-// constraintChange lists the files of constraints that a pull request changes. That one of
-// them cannot be used is its fault.
+// constraintChange lists the constraint files that a pull request changes. An unusable
+// one is its fault.
 func constraintChange(base, head *config.Config, p *controller.Prepared) []string {
 	changed := constraintFiles(base, head)
 	roots := map[string]bool{}

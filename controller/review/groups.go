@@ -6,14 +6,14 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// Planned has note told about the contexts of the groups that head has, once that
-// is known and where each gets a status: what ends on its own says nothing on
-// them, see [Reviewer.Settle]. An error of note ends the review.
+// Planned calls note with the contexts of head's groups, once they are known and if
+// each gets a status: an ended process publishes nothing on them, see
+// [Reviewer.Settle]. If note returns an error, the review ends.
 func (r *Review) Planned(note func(groups []string) error) { r.planned = note }
 
 // groups returns the contexts of the groups that get a status. They get none before the
-// verdict: forges show a context that has to be there as expected, and a second
-// for each would pass before anything is judged.
+// verdict: forges show a required context as expected, and a second for each would pass
+// before anything is judged.
 func (r *Review) groups(p *controller.Prepared) (contexts []string, err error) {
 	if r.Client == nil || r.schedule != nil || !p.Head().Config.GroupStatuses {
 		return nil, nil

@@ -21,13 +21,13 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// defaultDeadline is for a head that is a stranger's and not yet judged.
+// defaultDeadline is for a stranger's head before judging.
 const defaultDeadline = 2 * time.Minute
 
-// A preparation is what is known about a head before it is judged.
+// A preparation is the knowledge about a head before it is judged.
 type preparation struct {
-	// repo has both sides, and is nil where they could not be fetched. The
-	// caller closes it.
+	// repo has both sides, and is nil if they could not be fetched. The caller closes
+	// it.
 	repo *gitrepo.Repository
 	// prepared is nil if the stored report of the head is still complete.
 	prepared  *controller.Prepared
@@ -37,8 +37,8 @@ type preparation struct {
 	groups []string
 }
 
-// prepare fetches both sides and plans. Where an object of them cannot be read, both are
-// fetched once more: what Fetch keeps is then made again.
+// prepare fetches both sides and plans. If an object is unreadable, both are fetched
+// once more, into a new clone.
 func (r *Review) prepare(ctx context.Context, last *report.Report) (preparation, error) {
 	found, err := r.prepareOnce(ctx, last)
 	lost, isLost := errors.AsType[*gitrepo.LostError](err)
@@ -54,9 +54,9 @@ func (r *Review) prepare(ctx context.Context, last *report.Report) (preparation,
 	return r.prepareOnce(ctx, last)
 }
 
-// prepareOnce is prepare within the deadline. The error wraps an [excess.Error] where
-// the head passes that, or is larger than what is looked at. The first clone of a
-// repository is not a head's fault, so that what base has is fetched before.
+// prepareOnce is prepare within the deadline. The error wraps a [pack.ExcessError] if
+// the head exceeds the deadline or the bounds. The first clone of a repository is not a
+// head's fault, so base is fetched before.
 func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparation, error) {
 	if len(r.known) > 0 {
 		repo, _, err := r.fetchRefs(ctx, r.known, gitrepo.OfBase)
@@ -84,7 +84,7 @@ func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparat
 	return found, err
 }
 
-// fetchRefs fetches refs, from a remote that may be away for a while.
+// fetchRefs fetches refs, from a remote that may be unavailable for a while.
 func (r *Review) fetchRefs(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, tips []string, err error) {
 	err = r.Retry.Do(ctx, func() (err error) {
 		repo, tips, err = r.Fetch(ctx, refs, most)
@@ -96,7 +96,7 @@ func (r *Review) fetchRefs(ctx context.Context, refs []string, most gitrepo.Boun
 	return repo, tips, nil
 }
 
-// fetchAndPlan is prepare within the time that inner has; ctx is that of the whole review.
+// fetchAndPlan is prepare within inner's deadline; ctx is the whole review's.
 func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (found preparation, err error) {
 	inner, span := tracing.Start(inner, "plan")
 	span.Text("gavel.head", r.head)
@@ -145,7 +145,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	return found, err
 }
 
-// allow adds what of the plan may be run, and what the report says of that.
+// allow adds which parts of the plan may run, and the report's remarks about that.
 func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report, found preparation) (preparation, error) {
 	e := r.execution(ctx, found.fresh)
 	e.Subject = func(ctx context.Context) ([]byte, error) { return json.Marshal(r.subject(ctx, at, last)) }
@@ -160,16 +160,16 @@ func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report
 	return found, nil
 }
 
-// strangersCases are how many cases a head may have in what it changes that may
-// not be run, and writersCases how many a pull request may have. Planning takes memory for
-// each, and judging and reporting take more.
+// strangersCases bounds the changed cases of a head that may not run, and writersCases
+// the ones of any pull request. Planning takes memory for each, and judging and
+// reporting take more.
 const (
 	strangersCases = 20_000
 	writersCases   = 60_000
 )
 
-// maxNew bounds the cases of a head in what it changes, 0 for no bound: commits of a branch
-// were merged.
+// maxNew bounds a head's changed cases, 0 for no bound: commits of a branch were
+// merged.
 func (r *Review) maxNew() int64 {
 	switch {
 	case !r.trust.Run:
@@ -180,8 +180,8 @@ func (r *Review) maxNew() int64 {
 	return writersCases
 }
 
-// unasked is why the rules about all cases decide nothing for head; empty where they do.
-// A head that may not be run is not worth loading every case for.
+// unasked returns the reason why the rules about all cases decide nothing for head;
+// empty if they do. It is not worth loading every case for a head that may not run.
 func (r *Review) unasked() string {
 	if r.trust.Run {
 		return ""
@@ -189,18 +189,18 @@ func (r *Review) unasked() string {
 	return "nothing is run"
 }
 
-// writes is what samples of head are stored under.
+// writes returns the trust under which head's samples are stored.
 func (r *Review) writes() ledger.Trust {
 	return ledger.Trust{Level: r.level, Repository: r.Known, PullRequest: r.number}
 }
 
-// execution says under which name a plan of head is carried out, and what has to
-// be published with its report.
+// execution returns the options for executing head's plan, with the items to publish
+// with its report.
 func (r *Review) execution(ctx context.Context, fresh bool) controller.RunOptions {
 	return controller.RunOptions{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
-			// A result that was broken off in the middle must not count for the commit.
+			// An interrupted result must not count for the commit.
 			if why := whyCancelled(ctx); why != "" {
 				return nil, errors.New(why)
 			}
@@ -209,8 +209,8 @@ func (r *Review) execution(ctx context.Context, fresh bool) controller.RunOption
 	}
 }
 
-// refuse reports that a head is not looked at any further, and why: a problem of
-// the commit, like those of its definitions.
+// refuse reports that a head is not examined any further, with the reason: a problem of
+// the commit, like a problem of a definition.
 func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Report, error) {
 	prepared := controller.Unplanned(controller.Request{
 		Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
@@ -224,7 +224,7 @@ func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Re
 	return r.Execute(ctx, prepared, e)
 }
 
-// nothing is the content of a head that is not looked at.
+// nothing is the content of a head that is not examined.
 type nothing struct{}
 
 // Open finds nothing.

@@ -10,11 +10,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// programs says which programs are run for a head that nobody has merged: those
-// of base, or those of a head that is approved or that people who may write have
-// pushed. A case is withheld where its programs, the definition that names them or
-// a file that they are to read is not what base has. As a program may load more
-// than it declares, even the others see base's files only.
+// programs decides which programs run for an unmerged head: base's, or also the
+// programs of an approved head or one pushed by people with write permission. A case is
+// withheld if its programs, the definition that names them or a file that they read
+// differ from base. Since a program may load more than it declares, even the others
+// only see base's files.
 func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *controller.RunOptions) error {
 	if r.Programs == ProgramsNever {
 		e.Withhold = p.WithholdPrograms(e.Withhold, func() string { return "it starts a program, and the operator allows none" })
@@ -27,8 +27,8 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 	if r.approvable() {
 		until = " until the head is approved"
 	}
-	// Another process that judges cases of this head knows the answer, and decides as this
-	// one did, whatever is stored by then.
+	// Another process that judges cases of this head knows the answer, and decides as
+	// this one did, whatever is stored by then.
 	if r.byWriters() && r.trust.Run && r.outsider != nil && (r.loaded || p.MayStart()) {
 		stranger := r.outsider(ctx)
 		if stranger == "" {
@@ -58,7 +58,7 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 	return nil
 }
 
-// byWriters reports whether people who may write need no approval.
+// byWriters reports whether people with write permission need no approval.
 func (r *Review) byWriters() bool { return r.Programs == ProgramsWriters || r.Programs == "" }
 
 // listed reports whether an account is a bot that counts as a person.
@@ -66,9 +66,10 @@ func (c *Config) listed(user forge.User) bool {
 	return user.Bot && slices.Contains(c.Bots, user.ID)
 }
 
-// stranger returns why the head's programs need an approval: who opened the pull
-// request or pushed its head is not a person who may write. It is empty where
-// both are. The names in commits prove nothing: anybody may write any name.
+// stranger returns the reason why the head's programs need an approval: the person who
+// opened the pull request or pushed its head has no write permission, or is not a
+// person. It is empty if both have it. The names in commits prove nothing: anybody may
+// write any name.
 func (r *Review) stranger(ctx context.Context, pull forge.Pull) string {
 	if pull.Fork {
 		return "the head comes from a fork"
@@ -85,7 +86,7 @@ func (r *Review) stranger(ctx context.Context, pull forge.Pull) string {
 	case pusher.Bot:
 		return pusher.Login + ", who pushed it, is a bot"
 	}
-	// That its author may write is known: else nothing would run.
+	// Its author has write permission: otherwise nothing would run.
 	if pusher.ID == pull.AuthorID && pusher.ID != 0 {
 		return ""
 	}

@@ -11,13 +11,12 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A publication is one thing on the forge: a status, those of the groups,
-// a check run, or the comment of a pull request. It is stored as the body of an
-// item of the outbox, so that a later process can write what an earlier one
-// could not.
+// A publication is one item on the forge: a status, the groups' statuses, a check run,
+// or the comment of a pull request. It is stored as the body of an outbox item, so that
+// a later process can write it if this one cannot.
 type publication struct {
-	// Repository is what the ledger knows it by, see [Config.Known]: what is left
-	// is its own after a rename, and no other's that takes its name.
+	// Repository is the ledger's name for it, see [Config.Known]: open items stay with
+	// a renamed repository, and do not go to another one that takes its name.
 	Repository string `json:"repository"`
 	Number     int    `json:"number,omitempty"`
 	// Queued means the merge group of the pull request.
@@ -28,21 +27,21 @@ type publication struct {
 	Groups  []comment.Status `json:"groups,omitempty"`
 	Check   *comment.Check   `json:"check,omitempty"`
 	Comment string           `json:"comment,omitempty"`
-	// Branch is what the comment is about, where it is not a pull request's.
+	// Branch is the subject of the comment, if it is not a pull request's.
 	Branch string `json:"branch,omitempty"`
-	// Verdict is what the gate said. A comment that is made again for every
-	// verdict stays the same until it changes.
+	// Verdict is the gate's. A comment that is created again for every verdict stays
+	// the same until it changes.
 	Verdict string `json:"verdict,omitempty"`
 	Fresh   bool   `json:"fresh,omitempty"`
 }
 
-// A receipt is what is kept of a comment that was written.
+// A receipt is the stored record of a written comment.
 type receipt struct {
 	Comment int64  `json:"comment"`
 	Verdict string `json:"verdict"`
 }
 
-// destination names the place on the forge.
+// destination identifies the place on the forge.
 func (p publication) destination() string {
 	switch {
 	case p.Status != nil:
@@ -69,8 +68,8 @@ func (p publication) item() (ledger.OutboxItem, error) {
 	return ledger.OutboxItem{Destination: p.destination(), Head: p.Head, ContentDigest: hex.EncodeToString(sum[:]), Body: body}, nil
 }
 
-// postings are what a report puts on the forge. The groups come last: with a
-// second between two writes, what says all of it must not wait for them.
+// postings returns a report's items for the forge. The groups come last: with a second
+// between two writes, the overall result must not wait for them.
 func (r *Review) postings(ctx context.Context, came judgement) []publication {
 	report := came.report
 	if r.schedule != nil {
@@ -103,14 +102,14 @@ func (r *Review) status(s comment.Status) publication {
 	return publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Status: &s}
 }
 
-// hold says of a status that waits for an approval where none helps.
+// hold marks a status that waits for an approval but cannot get one.
 func (r *Review) hold(s *comment.Status) {
 	if s.Hold == comment.Approvable && r.Unapprovable() != "" {
 		s.Hold = comment.Unapprovable
 	}
 }
 
-// linked has statuses lead to the page of this run.
+// linked adds the address of this run's page to statuses.
 func (r *Review) linked(statuses []comment.Status) []comment.Status {
 	for i := range statuses {
 		statuses[i].TargetURL = r.page()
@@ -118,8 +117,8 @@ func (r *Review) linked(statuses []comment.Status) []comment.Status {
 	return statuses
 }
 
-// page is where statuses lead to: the page of this run, else what they are about, since
-// the address of a status says whose it is.
+// page returns the target of statuses: the page of this run, else their subject, since
+// a status's address also records its owner.
 func (r *Review) page() string {
 	switch {
 	case r.RunURL != "" || r.WebURL == "" || r.schedule != nil:

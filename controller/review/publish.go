@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// outbox is stored with the report.
+// outbox returns the items stored with the report.
 func (r *Review) outbox(ctx context.Context, came judgement) ([]ledger.OutboxItem, error) {
 	if r.Client == nil {
 		return nil, nil
@@ -33,10 +33,10 @@ func (r *Review) outbox(ctx context.Context, came judgement) ([]ledger.OutboxIte
 	return items, nil
 }
 
-// publish writes what the report puts on the forge, without a comment where
-// nobody waits for it any more, and what an earlier process left in the outbox.
-// Its error is of the former: the latter is not what this job is about. ctx ends
-// the tries and late each of them.
+// publish writes the report's items to the forge, without a comment if nobody waits for
+// it any more, and the items that an earlier process left in the outbox. Its error is
+// about the former: the latter are not this job's. ctx ends the tries and late each of
+// them.
 func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool) (err error) {
 	if r.Client == nil {
 		return nil
@@ -54,13 +54,14 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	}
 	left := slices.DeleteFunc(r.postings(late, came), func(p publication) bool { return p.isComment() && !wanted })
 	var refused []error
-	// try posts what is left, once, and gives what the forge was away for.
+	// try posts the remaining items, once, and returns the errors of an unavailable
+	// forge.
 	try := func(statusesFirst func(publication) bool) error {
 		var again []publication
 		var errs []error
 		for i, p := range left {
-			// A posting that left the outbox was written before; somebody may have deleted
-			// it since.
+			// An item that left the outbox was written before; somebody may have
+			// deleted it since.
 			err := r.post(late, p, waiting[p.destination()], r.Text(came.report))
 			switch {
 			case forge.Transient(err):
@@ -80,7 +81,7 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	}
 	err = r.Retry.Do(ctx, func() error { return try(func(p publication) bool { return p.Status != nil }) })
 	if err != nil && ctx.Err() == nil {
-		// The statuses alone may be what the forge does not take.
+		// The forge may refuse only the statuses.
 		err = try(func(publication) bool { return false })
 	}
 	for _, p := range left {
@@ -92,8 +93,8 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	return errors.Join(append(refused, err)...)
 }
 
-// Deliver publishes what earlier reviews of the repository left in the outbox.
-// It must not overlap with reviews that are in progress.
+// Deliver publishes the items that earlier reviews of the repository left in the
+// outbox. It must not overlap with running reviews.
 func (r *Reviewer) Deliver(ctx context.Context) error {
 	pending, err := r.cfg.Ledger.Pending(ctx)
 	if err != nil {
@@ -116,8 +117,8 @@ func (r *Review) deliver(ctx context.Context, pending []ledger.OutboxItem) {
 	}
 }
 
-// shortened is a stored comment that the forge finds too long: its marker and
-// where to look instead.
+// shortened renders a stored comment that the forge rejects as too long: its marker and
+// the place of the full text.
 func shortened(p publication, maxBytes int) string {
 	if len(p.Comment) <= maxBytes {
 		return p.Comment
@@ -146,9 +147,9 @@ func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem
 	return r.Ledger.MarkPublished(ctx, item, string(note))
 }
 
-// comment writes the comment of a pull request, found by the id that is known
-// from the last time, and gives the receipt. A new verdict gets a comment of its
-// own where that is asked for, since an edit notifies nobody.
+// comment writes the comment of a pull request, found by its last known id, and returns
+// the receipt. If configured, a new verdict gets a new comment, since an edit notifies
+// nobody.
 func (r *Review) comment(ctx context.Context, p publication, text comment.Renderer) ([]byte, error) {
 	last, err := r.receiptOf(ctx, p)
 	if err != nil {
@@ -167,14 +168,13 @@ func (r *Review) comment(ctx context.Context, p publication, text comment.Render
 	}
 	r.Log(fmt.Sprintf("comment %s: %s", comment.Outcome, comment.URL))
 	note, err := json.Marshal(receipt{comment.ID, p.Verdict})
-	if err == nil && comment.ID != last.Comment { // somebody deleted that one
+	if err == nil && comment.ID != last.Comment { // the previous one was deleted
 		err = r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
 	}
 	return note, err
 }
 
-// receiptOf is what is kept of the comment that a posting was last, zero where
-// it was none.
+// receiptOf returns the receipt of a posting's last comment, zero without one.
 func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, err error) {
 	stored, err := r.Ledger.Receipt(ctx, p.destination())
 	if err != nil || stored == "" {
@@ -186,8 +186,8 @@ func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, er
 	return last, nil
 }
 
-// HasComment reports whether the comment of a pull request still exists,
-// if it was ever written: people with write access may delete it.
+// HasComment reports whether the comment of a pull request still exists, if it was ever
+// written: people with write permission may delete it.
 func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 	look := &Review{Config: r.cfg}
 	p := publication{Repository: r.cfg.Known, Number: number}
@@ -198,8 +198,8 @@ func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 	return look.publisher(p, last.Comment).HasComment(ctx)
 }
 
-// publisher returns the publisher of a posting; commentID is the comment that it had
-// last, 0 for none.
+// publisher returns the publisher of a posting; commentID is its last comment, 0 for
+// none.
 func (r *Review) publisher(p publication, commentID int64) *comment.Publisher {
 	cfg := comment.PublisherConfig{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
@@ -221,7 +221,7 @@ func (r *Review) setStatuses(ctx context.Context, statuses ...comment.Status) er
 	return r.statuses().SetStatuses(ctx, r.head, r.linked(statuses)...)
 }
 
-// statuses writes those of the head.
+// statuses returns the publisher of the head's statuses.
 func (r *Review) statuses() *comment.Publisher {
 	return r.publisher(publication{Number: r.number, Queued: r.queued}, 0)
 }
@@ -241,9 +241,8 @@ func (r *Review) Text(report *report.Report) comment.Renderer {
 	}
 }
 
-// Settle gives a commit that nobody waits for any more its last statuses: those
-// of its report where there is one, else why there is none, on the groups that
-// are known of it, too.
+// Settle sets the final statuses of a commit that nobody waits for any more: its
+// report's if there is one, else the reason why not, also on its known groups.
 func (r *Reviewer) Settle(ctx context.Context, p Predecessor, why string, groups ...string) error {
 	last := r.past(p)
 	if r.cfg.Recall != nil {

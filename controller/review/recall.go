@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// Recalled bounds how many runs back a ledger is searched for a report.
+// Recalled bounds the runs that are searched for a report.
 const Recalled = 5000
 
-// Newest reads the newest report that a ledger has of a pull request's head, nil
-// where there is none. repository is as [Config] knows it.
+// Newest reads the ledger's newest report of a pull request's head, or nil. repository
+// is as [Config] knows it.
 func Newest(ctx context.Context, store *ledger.Ledger, repository string, number int, head string) (*report.Report, error) {
 	runs, err := store.Runs(ctx, Recalled)
 	if err != nil {

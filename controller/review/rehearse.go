@@ -13,16 +13,16 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Subject is a head with all that another process needs to judge it as this one
-// would. It is encoded as JSON.
+// A Subject is a head with all data for another process to judge it in the same way. It
+// is encoded as JSON.
 type Subject struct {
-	// Repository is its name on the forge, LedgerName the one in the ledger.
+	// Repository is its name on the forge, LedgerName its name in the ledger.
 	Repository forge.Repo
 	LedgerName string
 	Number     int
 	Head       string
-	// Refs are fetched, of which base has the Known ones. Base is empty, a commit or
-	// one of them.
+	// Refs are fetched; base has the Known ones. Base is empty, a commit or one of
+	// them.
 	Known, Refs []string
 	Base        string
 	Rules       report.Rules
@@ -30,26 +30,26 @@ type Subject struct {
 	Trust       forge.Trust
 	// Merged and Queued are as in [Review].
 	Merged, Queued bool
-	// Followed and Refused are the commands that count for the head. Follows means
-	// that somebody reads commands.
+	// Followed and Refused are the commands that apply to the head. Follows means that
+	// somebody reads commands.
 	Followed []report.Command
 	Refused  []string
 	Follows  bool
 	Approved bool
-	// Pushed means that who pushed the head decides about its programs. Stranger
-	// says why they need an approval, and is empty where they do not.
+	// Pushed means that the head's pusher decides about its programs. Stranger is the
+	// reason why they need an approval; empty if they do not.
 	Pushed   bool
 	Stranger string
 	Schedule *Schedule
-	// Last is the newest run of the head that is stored, empty for none.
+	// Last is the newest stored run of the head, empty for none.
 	Last string
 	// The fields below are as in [Config].
 	ConfigFile, WebURL, Forks, Programs, Targets string
 	Deadline                                     time.Duration
 }
 
-// subject describes the head for [Rehearse], with last as its stored report, nil if there is
-// none. It asks the forge who pushed the head if that decides about its programs.
+// subject describes the head for [Rehearse], with last as its stored report, or nil. It
+// asks the forge for the head's pusher if that decides about its programs.
 func (r *Review) subject(ctx context.Context, at sides, last *report.Report) Subject {
 	s := Subject{
 		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: at.base, Rules: at.rules,
@@ -67,9 +67,9 @@ func (r *Review) subject(ctx context.Context, at sides, last *report.Report) Sub
 }
 
 // Rehearse judges a subject without a forge: it fetches, plans, judges, stores the
-// report and renders what would be published. It returns the id of the run, which
-// is empty where nothing is looked at. cfg brings what a process has of its own:
-// the ledger, Fetch, Execute, and how variables are looked up.
+// report and renders the publications. It returns the id of the run, which is empty if
+// nothing is examined. cfg has the process's own parts: the ledger, Fetch, Execute, and
+// the lookup of variables.
 func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error) {
 	r := reviewOf(cfg, s)
 	var last *report.Report
@@ -87,11 +87,11 @@ func Rehearse(ctx context.Context, cfg Config, s Subject) (run string, err error
 }
 
 // Plan fetches and plans a subject as the process that described it did, for another
-// one that judges cases of it. The caller calls end when it does not need the plan any
-// more. cfg is as for [Rehearse], without Execute.
+// one that judges cases of it. The caller calls end when it no longer needs the plan.
+// cfg is as for [Rehearse], without Execute.
 func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, end func() error, err error) {
 	r := reviewOf(cfg, s)
-	r.loaded = true // a case may have been judged since it was planned
+	r.loaded = true // a case may have been judged since planning
 	found, err := r.prepare(ctx, nil)
 	if err != nil {
 		if found.repo != nil {
@@ -102,7 +102,7 @@ func Plan(ctx context.Context, cfg Config, s Subject) (p *controller.Prepared, e
 	return found.prepared, found.repo.Close, nil
 }
 
-// reviewOf is the review that a subject describes, without a forge.
+// reviewOf returns the review of a subject, without a forge.
 func reviewOf(cfg Config, s Subject) *Review {
 	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
 	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Targets, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Targets, s.Deadline
@@ -117,7 +117,7 @@ func reviewOf(cfg Config, s Subject) *Review {
 	return r
 }
 
-// render makes all that a report puts on a forge, and keeps none of it.
+// render renders all publications of a report and discards them.
 func (r *Review) render(report *report.Report) {
 	r.Text(report)(comment.MaxBytes)
 	if r.schedule != nil {

@@ -1,12 +1,11 @@
-// Package review brings a pull request, or a commit of a merge queue or of a
-// push, from the forge to its verdicts and back: it reads what the forge says
-// of it, works out whether it may be run, plans and judges it, and publishes
-// the report.
+// Package review brings a pull request, or a commit of a merge queue or of a push, from
+// the forge to its verdicts and back: it reads its state from the forge, determines
+// whether it may run, plans and judges it, and publishes the report.
 //
-// Most callers make a [Reviewer] for a repository, ask it for a [Review] with
-// [Reviewer.Pull] or [Reviewer.Commit], and call [Review.Run]. The verdicts are
-// stored before any of them is published, and postings that a forge does not
-// take stay in the outbox for the next review.
+// Most callers create a [Reviewer] for a repository, get a [Review] by [Reviewer.Pull]
+// or [Reviewer.Commit], and call [Review.Run]. The verdicts are stored before any of
+// them is published, and postings that a forge refuses stay in the outbox for the next
+// review.
 package review
 
 import (
@@ -30,102 +29,100 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Config holds what the reviews of one repository share.
+// A Config is the common configuration of one repository's reviews.
 type Config struct {
-	// Client is nil where there is no forge: then nothing is published.
+	// Client is nil without a forge: then nothing is published.
 	Client     *forge.Client
 	Repository forge.Repo
-	// Known is the name under which the ledger has the repository, which stays
-	// when it is renamed. Defaults to that of Repository.
+	// Known is the ledger's name of the repository, which stays when it is renamed.
+	// Defaults to Repository's.
 	Known  string
 	Ledger *ledger.Ledger
-	// Fetch brings refs with their history, within bounds, and gives their commits
+	// Fetch fetches refs with their history, within bounds, and returns their commits
 	// in the same order. The review closes the repository.
 	Fetch func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
-	// Execute carries a plan out and stores its report.
+	// Execute executes a plan and stores its report.
 	Execute controller.Executor
 	// ConfigFile is the path of gavel.yaml.
 	ConfigFile string
 	LookupEnv  func(name string) (string, bool)
-	// Login is who the credential writes as, where it cannot ask.
+	// Login is the credential's account, if it cannot be looked up.
 	Login string
 	// WebURL is the root of the forge's pages, such as https://github.com;
 	// RunURL is the page of this run, or empty.
 	WebURL, RunURL string
-	// ReportURL is where the comment's full report is. Defaults to RunURL.
+	// ReportURL is the address of the comment's full report. Defaults to RunURL.
 	ReportURL string
-	// Hint is said next to the commands that people may write, see [Review.Follow]:
-	// who reads them, where that does not go without saying.
+	// Hint accompanies the suggested commands, see [Review.Follow]: it explains who
+	// reads them, if that is not obvious.
 	Hint string
-	// Sharers tells which pull requests have a commit as their head. Defaults to asking
+	// Sharers knows which pull requests have a commit as their head. Defaults to asking
 	// the forge.
 	Sharers comment.Sharers
-	// Log is called with a line for the log.
+	// Log is called with a log line.
 	Log func(line string)
 
-	// Retry says how long the forge is asked again, and given again what it has
-	// not taken. Defaults to one try, for callers that come back by themselves.
+	// Retry bounds retries of the forge. Defaults to one try, for callers that come
+	// back by themselves.
 	Retry forge.Retry
-	// Clock tells when a head has been judged for a while. Defaults to the machine's.
+	// Clock measures the time of judging. Defaults to the machine's.
 	Clock clock.Clock
-	// Forks says what the pull requests get that may not be run: one of the
-	// Forks constants. Defaults to [ForksApprove].
+	// Forks is the treatment of pull requests that may not run: one of the Forks
+	// constants. Defaults to [ForksApprove].
 	Forks string
-	// Programs says which programs of a head are run that nobody has merged: one
-	// of the Programs constants. Defaults to [ProgramsWriters].
+	// Programs decides which programs of an unmerged head run: one of the Programs
+	// constants. Defaults to [ProgramsWriters].
 	Programs string
-	// Branches are those whose tips' gavel.yaml decides about what goes to them. That of
-	// the default branch decides about what goes to any other.
+	// Branches are the branches whose gavel.yaml, at their tips, decides about pull
+	// requests to them. The default branch's decides about all others.
 	Branches []string
-	// Targets says whose changes of the data under test of the targets, such as the model,
+	// Targets decides whose changes of the targets' data under test, such as the model,
 	// are judged: one of the Targets constants. Defaults to [TargetsWriters].
 	Targets string
-	// Day is what the operator allows for a day, besides the limits of gavel.yaml. Defaults
-	// to no limits.
+	// Day is the operator's daily limit, besides the limits of gavel.yaml. Defaults to
+	// no limits.
 	Day config.Limits
-	// Bots are the ids of accounts that count as people who may write, although
-	// they are bots.
+	// Bots are the ids of bot accounts that count as people with write permission.
 	Bots []int64
-	// Recall returns the newest report of a commit that is stored, nil where there
-	// is none. One that holds nothing open is published again, so that to look
-	// twice costs nothing and changes nothing. Defaults to recalling nothing.
+	// Recall returns the newest stored report of a commit, or nil. A report without
+	// open cases is published again, so that a second look costs and changes nothing.
+	// Defaults to recalling nothing.
 	Recall func(ctx context.Context, number int, head string) (*report.Report, error)
-	// OwnOnly leaves to other reviews what they could not publish. It is set
-	// where several of a repository are in progress at once.
+	// OwnOnly leaves other reviews' unpublished items to them. It is set if several
+	// reviews of a repository run at once.
 	OwnOnly bool
-	// Complete judges all cases of a base branch of which no verdict is stored, and not
-	// only those that its last change affects.
+	// Complete judges all cases of a base branch without a stored verdict, and not only
+	// the affected ones.
 	Complete bool
-	// Deadline bounds what is done for a head before it is judged: fetching,
-	// loading and planning it. Defaults to 2 minutes.
+	// Deadline bounds the work on a head before judging: fetching, loading and
+	// planning. Defaults to 2 minutes.
 	Deadline time.Duration
-	// Turn waits until a head may be looked at. Its commit says meanwhile that it is
-	// known. The error is a [DeclinedError] for a head that is not looked at. Defaults to
-	// no wait.
+	// Turn waits until a head may be examined. Meanwhile its commit shows that it is
+	// known. The error is a [DeclinedError] for a head that is not examined. Defaults
+	// to no wait.
 	Turn func(ctx context.Context, w QueuedHead) (Turn, error)
 }
 
-// The treatments of pull requests from forks, or from authors who may not
-// write.
+// The treatments of pull requests from forks, or from authors without write permission.
 const (
 	ForksApprove = "approve" // a plan, and a run after an approval
 	ForksPlan    = "plan"    // a plan
-	ForksNever   = "never"   // two statuses that say so
+	ForksNever   = "never"   // only two statuses with the reason
 )
 
-// Which programs are run.
+// The programs that run.
 const (
-	ProgramsBase     = "base-only" // those that are as base has them
-	ProgramsApproved = "approved"  // those of an approved head, too
-	ProgramsWriters  = "writers"   // and those of a head that people who may write opened and pushed
+	ProgramsBase     = "base-only" // programs that are the same at base
+	ProgramsApproved = "approved"  // also programs of an approved head
+	ProgramsWriters  = "writers"   // also programs of a head that people with write permission opened and pushed
 	ProgramsNever    = "never"     // none
 )
 
-// The changes of the data under test of targets that are judged.
+// The changes of the targets' data under test that are judged.
 const (
 	TargetsBase     = "base-only" // nobody's
-	TargetsApproved = "approved"  // those of an approved head
-	TargetsWriters  = "writers"   // and those of people who may write
+	TargetsApproved = "approved"  // changes of an approved head
+	TargetsWriters  = "writers"   // also changes by people with write permission
 )
 
 // TargetChoices are the Targets constants, the default one first.
@@ -134,27 +131,26 @@ var TargetChoices = []string{TargetsWriters, TargetsApproved, TargetsBase}
 // ProgramChoices are the Programs constants, the default one first.
 var ProgramChoices = []string{ProgramsWriters, ProgramsApproved, ProgramsBase, ProgramsNever}
 
-// A Cancelled is the cause of a context that ends a review whose result
-// nobody waits for any more. Both statuses of the commit say its reason; no
-// report is stored and no comment written. The statuses of its groups are left
-// to [Reviewer.Settle], since the next head must not wait for them.
+// A Cancelled is the cause of a context that ends a review whose result nobody waits
+// for any more. Both statuses of the commit show its reason; no report is stored and no
+// comment written. The statuses of its groups are left to [Reviewer.Settle], since the
+// next head must not wait for them.
 type Cancelled struct {
 	Reason string
-	// Within bounds how long the forge is given to take it. Defaults to 30 s, as
-	// for every context that ends.
+	// Within bounds the forge's time to accept it. Defaults to 30 s, as for every ended
+	// context.
 	Within time.Duration
-	// Superseded means that another head has taken the place of this one, or none.
-	// Then the review writes nothing more, not even what it has found out, so that
-	// the next one does not wait: its last word is for [Reviewer.Supersede].
+	// Superseded means that another head, or none, has replaced this one. Then the
+	// review writes nothing more, not even its results, so that the next one does not
+	// wait: its final status is left to [Reviewer.Supersede].
 	Superseded bool
 }
 
-// drainTimeout is how long a forge is given to take what is said after the end of a
-// context.
+// drainTimeout bounds the forge's time for writes after the end of a context.
 const drainTimeout = 30 * time.Second
 
-// lasting is a context for what has to be said although ctx ends, for a while
-// after that. If the head was superseded, only what was sent is finished.
+// lasting returns a context for writes that are necessary although ctx ends, for a
+// while after that. If the head was superseded, only sent writes are finished.
 func lasting(ctx context.Context) (late context.Context, cancel context.CancelFunc) {
 	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late, drop := context.WithCancel(priority.Finishing(sent, sent))
@@ -177,10 +173,10 @@ func lasting(ctx context.Context) (late context.Context, cancel context.CancelFu
 	return late, cancel
 }
 
-// Error is the reason.
+// Error returns the reason.
 func (a *Cancelled) Error() string { return a.Reason }
 
-// whyCancelled is the reason to give up, empty where there is none.
+// whyCancelled returns the reason for cancelling, or an empty string.
 func whyCancelled(ctx context.Context) string {
 	var a *Cancelled
 	if errors.As(context.Cause(ctx), &a) {
@@ -189,7 +185,7 @@ func whyCancelled(ctx context.Context) string {
 	return ""
 }
 
-// A Reviewer makes reviews of one repository.
+// A Reviewer creates reviews of one repository.
 type Reviewer struct{ cfg Config }
 
 // New returns a Reviewer.
@@ -202,66 +198,67 @@ func New(cfg Config) *Reviewer {
 	return &Reviewer{cfg}
 }
 
-// A Review is one commit on its way to a report. [Review.Run] takes it through four
-// steps, each of which returns what the next one needs: prepare fetches both sides and
-// plans, judge carries the plan out, publish writes the report to the forge, and announce
-// shows meanwhile that a verdict will come. No step changes the review.
+// A Review is one commit on its way to a report. [Review.Run] has four steps, each of
+// which returns the next one's input: prepare fetches both sides and plans, judge
+// executes the plan, publish writes the report to the forge, and announce shows
+// meanwhile that a verdict will come. No step changes the review.
 type Review struct {
 	Config
 	head string
-	// refs are fetched: where head and base are found. known are those of them
-	// whose history is of people who may write.
+	// refs are fetched: they contain head and base. known are the ones with a history
+	// by people with write permission.
 	refs, known []string
 	// base is a commit or one of refs; head is compared with the merge base.
 	base string
-	// rules say whose gavel.yaml decides; zero where that is head's.
+	// rules name the branch whose gavel.yaml decides; zero if head's does.
 	rules report.Rules
-	// number is the pull request in whose name it is judged, 0 for a push. That
-	// of a merge group gets no comment.
+	// number is the pull request in whose name it is judged, 0 for a push. A merge
+	// group's gets no comment.
 	number int
 	queued bool
-	// level is what samples of head are stored under.
+	// level is the trust under which head's samples are stored.
 	level ledger.Level
 	trust forge.Trust
-	// outsider returns why programs of the head need an approval: who opened the pull
-	// request or pushed its head may not write. It is nil for what is not a pull
-	// request.
+	// outsider returns the reason why programs of the head need an approval: the person
+	// who opened the pull request or pushed its head may not write. It is nil for other
+	// commits.
 	outsider func(context.Context) string
-	// merged means that programs of the head are run as they are: it is what
-	// the default branch has, or what somebody who may merge has queued.
+	// merged means that programs of the head run unchanged: the default branch has it,
+	// or somebody who may merge has queued it.
 	merged bool
-	// loaded keeps every case of the plan, also those that are not judged.
+	// loaded keeps every case of the plan, even if it is not judged.
 	loaded bool
-	// closed is a pull request that is not open; id is its repository's.
+	// closed means that the pull request is not open; id is its repository's.
 	closed bool
 	id     int64
-	// pushed is when the head came, as far as that is known.
+	// pushed is the time of the head's push, if known.
 	pushed time.Time
-	// again completes the check run again, see [Reviewer.Answer].
+	// again creates the check run again, see [Reviewer.Answer].
 	again bool
-	// schedule is set where head is judged again because it is time.
+	// schedule is set if head is judged again by schedule.
 	schedule *Schedule
-	// commands are what people asked for, see [Review.Follow]; approved is whether head was.
+	// commands are the people's commands, see [Review.Follow]; approved means that head
+	// was approved.
 	commands          command.Commands
 	follows, approved bool
 	// planned receives the contexts of the groups that get a status, see Planned.
 	planned func(groups []string) error
 }
 
-// A judgement is how far looking at a head came.
+// A judgement is the result of examining a head.
 type judgement struct {
-	// report is nil where nothing may be looked at, and after an error.
+	// report is nil if nothing may be examined, and after an error.
 	report *report.Report
-	// fresh asks for a new comment when the verdict changes.
+	// fresh requests a new comment if the verdict changes.
 	fresh bool
-	// validate is the status of validation, nil before that is done.
+	// validate is the status of validation, nil before.
 	validate *comment.Status
 	// groups are the contexts of the groups that get a status.
 	groups []string
 }
 
-// Pull is a review of a pull request as it is now. event is why it is looked
-// at, empty for by hand.
+// Pull returns a review of a pull request in its current state. event is the cause of
+// the look, empty if started by hand.
 func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review, error) {
 	pull, err := r.cfg.Client.Pull(ctx, r.cfg.Repository, number)
 	if err != nil {
@@ -270,10 +267,10 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	permission, err := r.cfg.Client.Permission(ctx, r.cfg.Repository, pull.Author)
 	var refused *forge.DeniedError
 	if err != nil && !errors.As(err, &refused) {
-		return nil, err // another try may tell
+		return nil, err // another try may succeed
 	}
 	cfg := r.cfg
-	cfg.Repository = pull.Repo // as it is called now, and written
+	cfg.Repository = pull.Repo // under its current name and spelling
 	decide, err := r.rulesFor(ctx, pull.Repo, pull.BaseRef, pull.DefaultBranch)
 	if err != nil {
 		return nil, err
@@ -287,24 +284,24 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 	out.follow(decide)
 	var asked sync.Once
 	var stranger string
-	out.outsider = func(ctx context.Context) string { // each process that judges the head decides by one answer
+	out.outsider = func(ctx context.Context) string { // all processes that judge the head share one answer
 		asked.Do(func() { stranger = out.stranger(ctx, pull) })
 		return stranger
 	}
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
-		out.trust = forge.Trust{Run: true} // no forge tells what a bot may do, and the operator vouches for it
+		out.trust = forge.Trust{Run: true} // no forge reports a bot's permission, and the operator vouches for it
 	}
 	return out, nil
 }
 
-// ErrNoBase means that a push to another branch than the default one has nothing
-// that it could be compared with.
+// ErrNoBase means that a push to a branch other than the default one has nothing to
+// compare with.
 var ErrNoBase = errors.New("there is nothing to compare with")
 
-// Commit is a review of the commit of a merge queue or of a push. A push to the
-// default branch is compared with what it replaced, if anything, and what is
-// judged there is base's from now on. A push to another branch is compared with
-// the default branch. The error is [ErrNoBase] where that is not known.
+// Commit returns a review of the commit of a merge queue or of a push. A push to the
+// default branch is compared with the replaced commit, if any, and its results become
+// base's. A push to another branch is compared with the default branch. The error is
+// [ErrNoBase] if that is unknown.
 func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	out := &Review{
 		Config: r.cfg, head: event.HeadSHA, level: ledger.LevelPull, refs: []string{"refs/heads/" + event.HeadRef},
@@ -315,7 +312,7 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	}
 	switch {
 	case event.Name == forge.EventMergeGroup:
-		// Results that its pull request has paid for serve the group, too.
+		// Results that its pull request has paid for are also valid for the group.
 		group, _ := forge.Queued(event.HeadRef)
 		out.base, out.merged, out.number, out.queued = event.BaseSHA, true, group.Number, true
 	case event.BaseRef == event.HeadRef:
@@ -340,31 +337,30 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	return out, nil
 }
 
-// Head is the commit that is reviewed.
+// Head returns the reviewed commit.
 func (r *Review) Head() string { return r.head }
 
-// RepositoryID survives renames. It is 0 where the forge does not tell it, and
-// for what is not a pull request.
+// RepositoryID returns the id, which survives renames. It is 0 if the forge does not
+// report it, and for commits outside of pull requests.
 func (r *Review) RepositoryID() int64 { return r.id }
 
-// Pushed says when the head came: of two, the newer is published first. Without
-// it that is the time of each write.
+// Pushed sets the time of the head's push: of two, the newer is published first. It
+// defaults to the time of each write.
 func (r *Review) Pushed(at time.Time) { r.pushed = at }
 
-// Trusted reports whether the head may be run, which an approval changes.
+// Trusted reports whether the head may run, which an approval changes.
 func (r *Review) Trusted() bool { return r.trust.Run }
 
-// Closed reports whether it is a pull request that is not open.
+// Closed reports whether it is a closed pull request.
 func (r *Review) Closed() bool { return r.closed }
 
-// Run judges and publishes. Where the verdict does not come within a few seconds
-// both statuses are pending until then. unpublished is what the forge did not
-// take, which changes no verdict; err is why there is no report, and then both
-// statuses say so; it is a [Cancelled] where they say that. Either is a
-// [Cancelled] where the head was superseded. There is neither where nothing may
-// be looked at, see [ForksNever].
+// Run judges and publishes. If the verdict takes more than a few seconds, both statuses
+// are pending until then. unpublished is the part that the forge refused, which changes
+// no verdict; err is the reason why there is no report, and then both statuses show it;
+// it is a [Cancelled] if they show that. Either is a [Cancelled] if the head was
+// superseded. Both are nil if nothing may be examined, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, err error) {
-	// The head must not stay pending, even when the run was cancelled.
+	// The head must not stay pending, even if the run was cancelled.
 	late, end := lasting(ctx)
 	defer end()
 	if r.Forks == ForksNever && !r.trust.Run {
@@ -400,8 +396,8 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	return came.report, unpublished, nil
 }
 
-// recall returns the newest report of head that is stored; nil if there is none, or if
-// head is judged again because it is time.
+// recall returns the newest stored report of head, or nil if there is none, or if head
+// is judged again by schedule.
 func (r *Review) recall(ctx context.Context) (*report.Report, error) {
 	if r.Recall == nil || r.schedule != nil {
 		return nil, nil
@@ -409,8 +405,8 @@ func (r *Review) recall(ctx context.Context) (*report.Report, error) {
 	return r.Recall(ctx, r.number, r.head)
 }
 
-// superseded is why nobody waits for a head any more, nil where somebody does or
-// where it has to say so itself.
+// superseded returns the reason why nobody waits for a head any more, nil if somebody
+// does or if the head itself must publish it.
 func superseded(ctx context.Context) error {
 	if a, ok := errors.AsType[*Cancelled](context.Cause(ctx)); ok && a.Superseded {
 		return a
@@ -418,13 +414,13 @@ func superseded(ctx context.Context) error {
 	return nil
 }
 
-// settle sets the statuses of a head without a verdict to the reason, also on the groups
-// that are known by now. ctx ends the tries and late each of them.
+// settle sets the statuses of a head without a verdict to the reason, also on its known
+// groups. ctx ends the tries and late each of them.
 func (r *Review) settle(ctx, late context.Context, why string, came judgement) error {
 	return r.hindered(ctx, late, "", why, came)
 }
 
-// hindered is settle for what waits for people.
+// hindered is settle for a head that waits for people.
 func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why string, came judgement) error {
 	late = r.worth(late, priority.Verdict)
 	if r.schedule != nil {
@@ -441,8 +437,8 @@ func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why stri
 	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
 }
 
-// judge looks at both sides, and runs what may be run, when it is its turn. last is the
-// stored report of head, nil if there is none.
+// judge examines both sides, and runs the allowed cases, when it is its turn. last is
+// the stored report of head, or nil.
 func (r *Review) judge(ctx context.Context, last *report.Report, said *announcement) (came judgement, err error) {
 	turn, err := r.awaitTurn(ctx, last, said)
 	if err != nil {
@@ -476,7 +472,7 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	return came, err
 }
 
-// awaitTurn waits until head may be looked at. The End of the turn is never nil.
+// awaitTurn waits until head may be examined. The End of the turn is never nil.
 func (r *Review) awaitTurn(ctx context.Context, last *report.Report, said *announcement) (Turn, error) {
 	if r.Turn == nil {
 		return Turn{End: func() {}}, nil
@@ -494,9 +490,8 @@ func (r *Review) awaitTurn(ctx context.Context, last *report.Report, said *annou
 	return turn, nil
 }
 
-// isCurrent reports whether the stored report of head is still complete:
-// compared with the same commit, with nothing left open, and not held back for
-// a reason that is gone.
+// isCurrent reports whether the stored report of head is still complete: compared with
+// the same commit, without open cases, and not held back for an obsolete reason.
 func (r *Review) isCurrent(ctx context.Context, at sides, last *report.Report) (bool, error) {
 	base, err := r.comparedWith(ctx, at)
 	if err != nil {
@@ -512,7 +507,7 @@ func (r *Review) isCurrent(ctx context.Context, at sides, last *report.Report) (
 	return last.NotRunReason != "" || !open(last), nil
 }
 
-// comparedWith is the commit that head is compared with, empty for none.
+// comparedWith returns the commit that head is compared with, empty for none.
 func (r *Review) comparedWith(ctx context.Context, at sides) (string, error) {
 	if at.base == "" {
 		return "", nil
@@ -524,5 +519,5 @@ func (r *Review) comparedWith(ctx context.Context, at sides) (string, error) {
 	return at.repo.MergeBase(ctx, tip, r.head)
 }
 
-// accepted reports whether the head is what a base branch has.
+// accepted reports whether the head is on a base branch.
 func (r *Review) accepted() bool { return r.level >= ledger.LevelBase }

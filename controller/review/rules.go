@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// vouched returns whose rules hold for what goes to a branch: its own, if it is the default
-// branch or listed, else those of the default branch. The author of a head chooses where
-// he forks, and what he aims at, so that neither may choose the rules.
+// vouched returns the rules for pull requests to a branch: its own, if it is the
+// default branch or listed, else the default branch's. The author of a head chooses its
+// fork point and its target, so neither may choose the rules.
 func (c *Config) vouched(base, byDefault string) (report.Rules, error) {
 	switch {
 	case base == byDefault || slices.Contains(c.Branches, base):
@@ -27,7 +27,7 @@ func (c *Config) vouched(base, byDefault string) (report.Rules, error) {
 	return report.Rules{Branch: byDefault, Unvouched: base}, nil
 }
 
-// rulesFor is vouched, and asks the forge for the default branch if it has to.
+// rulesFor is vouched, and asks the forge for the default branch if necessary.
 func (r *Reviewer) rulesFor(ctx context.Context, repo forge.Repo, base, byDefault string) (report.Rules, error) {
 	if byDefault == "" && !slices.Contains(r.cfg.Branches, base) {
 		said, err := r.cfg.Client.Repository(ctx, repo)
@@ -39,13 +39,13 @@ func (r *Reviewer) rulesFor(ctx context.Context, repo forge.Repo, base, byDefaul
 	return r.cfg.vouched(base, byDefault)
 }
 
-// RulesOf returns the branch whose gavel.yaml decides about what goes to a branch.
+// RulesOf returns the branch whose gavel.yaml decides about pull requests to a branch.
 func (r *Reviewer) RulesOf(base, byDefault string) (branch string, err error) {
 	found, err := r.cfg.vouched(base, byDefault)
 	return found.Branch, err
 }
 
-// follow has the rules decide, and their branch fetched.
+// follow sets the deciding rules, and adds their branch to the refs.
 func (r *Review) follow(rules report.Rules) {
 	r.rules = rules
 	ref := "refs/heads/" + rules.Branch
@@ -57,7 +57,7 @@ func (r *Review) follow(rules report.Rules) {
 	}
 }
 
-// sides are both sides of a head as they were fetched.
+// sides are a head's fetched sides.
 type sides struct {
 	repo *gitrepo.Repository
 	// base is a commit, or a name that repo resolves; empty if head is compared with nothing.
@@ -69,7 +69,7 @@ type sides struct {
 }
 
 // fetched returns the sides, with the tips of r.refs as their commits, and reads the
-// configuration that decides.
+// deciding configuration.
 func (r *Review) fetched(repo *gitrepo.Repository, tips []string) (sides, error) {
 	at := sides{repo: repo, base: r.base, rules: r.rules}
 	if i := slices.Index(r.refs, r.base); i >= 0 {
@@ -89,12 +89,12 @@ type decision struct {
 	problems []schema.Problem
 	// found is false if there is no file: then cfg has the defaults.
 	found bool
-	// by names where it is from, for people.
+	// by names its source for people.
 	by string
 }
 
-// decides reads the configuration that decides: the one of the rules, or that of an
-// approved head if the rules have none. The configuration of a base branch decides for itself.
+// decides reads the deciding configuration: the rules', or an approved head's if the
+// rules have none. The configuration of a base branch decides for itself.
 func (r *Review) decides(at sides) (*decision, error) {
 	if r.accepted() {
 		return r.decisionAt(at, "this commit", r.head)
@@ -123,7 +123,7 @@ func (r *Review) decisionIn(files fs.FS, by string) (*decision, error) {
 	return &decision{cfg, problems, found, by}, nil
 }
 
-// decided is what the report says of the rules; nil if head's decide.
+// decided returns the report's part about the rules; nil if head's decide.
 func (r *Review) decided(at sides) *report.Rules {
 	if r.accepted() {
 		return nil
@@ -133,7 +133,7 @@ func (r *Review) decided(at sides) *report.Rules {
 	return &now
 }
 
-// RulesDigest is the Digest of [report.Rules] at a commit.
+// RulesDigest returns the Digest of [report.Rules] at a commit.
 func RulesDigest(repo *gitrepo.Repository, commit, file string) (string, error) {
 	files, err := repo.FS(commit)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Schedule asks for a base branch's commit to be judged again.
+// A Schedule requests judging a base branch's commit again.
 type Schedule struct {
 	// Branch has the commit SHA.
 	Branch, SHA string
-	// Due is the time that it is due for: what was judged since serves, so that
-	// one that was interrupted continues.
+	// Due is the scheduled time: later results are reused, so an interrupted one
+	// continues.
 	Due time.Time
 	// Issue gets a comment; 0 for none.
 	Issue int
 }
 
-// Scheduled is a review by the clock: all that a commit of a base branch has is
-// judged again and compared with what was known of it. Its result is a status of
-// its own, and the comment of an issue.
+// Scheduled returns a scheduled review: all cases at a commit of a base branch are
+// judged again and compared with their earlier results. Its result is a separate
+// status, and the comment of an issue.
 func (r *Reviewer) Scheduled(c Schedule) *Review {
 	return &Review{
 		Config: r.cfg, head: c.SHA, refs: []string{"refs/heads/" + c.Branch}, level: ledger.LevelBase, merged: true,
@@ -31,13 +31,13 @@ func (r *Reviewer) Scheduled(c Schedule) *Review {
 	}
 }
 
-// ignoreBefore says of every case since when what is stored serves.
+// ignoreBefore returns the time since which stored results count.
 func (c *Schedule) ignoreBefore(string) (time.Time, plan.Reason) {
 	return c.Due, plan.Reason{Part: "schedule", Message: "scheduled run of all cases"}
 }
 
-// due is what divides the past that head is compared with from what is judged
-// again; zero where it is compared with another commit.
+// due returns the time that separates the earlier results from the new ones; zero if
+// head is compared with another commit.
 func (r *Review) due() time.Time {
 	if r.schedule == nil {
 		return time.Time{}
@@ -45,7 +45,7 @@ func (r *Review) due() time.Time {
 	return r.schedule.Due
 }
 
-// drifted is what a report by the clock puts on the forge.
+// drifted returns a scheduled report's items for the forge.
 func (r *Review) drifted(report *report.Report) []publication {
 	all := []publication{r.status(comment.NewDriftStatus(report))}
 	if r.schedule.Issue != 0 {

@@ -9,23 +9,22 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// A Predecessor is a head that nobody waits for any more: another took its place,
-// or its pull request was closed.
+// A Predecessor is a head that nobody waits for any more: it was replaced, or its pull
+// request was closed.
 type Predecessor struct {
 	// Number is the pull request, 0 for none; Queued means its merge group.
 	Number int
 	Queued bool
 	Head   string
-	// Pushed is when the head came, as far as that is known.
+	// Pushed is the time of the head's push, if known.
 	Pushed time.Time
-	// Drift means that it was judged by the clock, see [Reviewer.Scheduled].
+	// Drift means that it was judged by schedule, see [Reviewer.Scheduled].
 	Drift bool
 }
 
-// Supersede gives a predecessor its last word, after all else that is written:
-// its verdict where it has one, and else why not. That is one terminal status; a
-// second one is written only where it would stay pending. The other postings of
-// its report are dropped.
+// Supersede publishes a predecessor's final status, after all other writes: its verdict
+// if it has one, else the reason why not. That is one terminal status; a second one is
+// only written if it would stay pending. The other postings of its report are dropped.
 func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) error {
 	past := r.past(p)
 	if past.Client == nil {
@@ -54,13 +53,13 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 	return past.drop(ctx)
 }
 
-// past is the review of a predecessor.
+// past returns the review of a predecessor.
 func (r *Reviewer) past(p Predecessor) *Review {
 	return &Review{Config: r.cfg, head: p.Head, number: p.Number, queued: p.Queued, pushed: p.Pushed}
 }
 
-// Leave has the statuses of a commit say what others say that have it as their head, now
-// that a pull request is closed or has another head.
+// Leave sets a commit's statuses to the results of its other pull requests, after one
+// is closed or has another head.
 func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
 	past := r.past(p)
 	if past.Client == nil {
@@ -78,11 +77,11 @@ func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
 	return r.cfg.Retry.Do(ctx, func() error { return past.checked(past.statuses().LeaveCheck(worth, p.Head)) })
 }
 
-// EndPending says on a commit why nobody judges it, as far as its statuses are
-// pending. It asks nothing of a ledger.
+// EndPending publishes on a commit why nobody judges it, if its statuses are pending.
+// It needs no ledger.
 func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	past := &Review{Config: r.cfg, head: head}
-	past.Sharers = nil // a status that is pending ends, regardless of its subject
+	past.Sharers = nil // a pending status ends, whatever its subject
 	var all []comment.Status
 	for _, context := range []string{comment.ContextVerdict, comment.ContextValidate, comment.ContextDrift} {
 		all = append(all, comment.Status{Context: context, State: comment.StateError, Description: why})
@@ -90,8 +89,8 @@ func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	return past.statuses().EndPending(past.worth(ctx, priority.Verdict), head, all...)
 }
 
-// drop takes out of the outbox what it has of a head. A comment is replaced there
-// by that of the next head.
+// drop removes a head's items from the outbox. The next head's comment replaces a
+// comment there.
 func (r *Review) drop(ctx context.Context) error {
 	pending, err := r.Ledger.Pending(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// judgesTargets reports whether head is judged with what it changes of the data under
-// test of the targets.
+// judgesTargets reports whether head is judged with its changes of the targets' data
+// under test.
 func (r *Review) judgesTargets() bool {
 	switch r.Targets {
 	case TargetsBase:
@@ -26,8 +26,8 @@ func (r *Review) judgesTargets() bool {
 	return r.trust.Run
 }
 
-// acceptedTargets is the command by which somebody accepted what head changes of the
-// targets and is not judged with; nil where nobody did.
+// acceptedTargets returns the command that accepted head's unjudged target changes, or
+// nil.
 func (r *Review) acceptedTargets() *report.Command {
 	for i := len(r.commands.Followed) - 1; i >= 0; i-- {
 		o := &r.commands.Followed[i]
@@ -38,8 +38,8 @@ func (r *Review) acceptedTargets() *report.Command {
 	return nil
 }
 
-// targets names what head changes of the targets, and withholds the cases that it may not
-// be judged with.
+// targets names head's target changes, and withholds the cases that must not be judged
+// with them.
 func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	changes := p.TargetChanges()
 	named := configchange.Targets(r.ConfigFile, changes)
@@ -81,14 +81,14 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	}
 }
 
-// mayApprove reports whether an approval has head judged with the data under test that it
-// changes.
+// mayApprove reports whether an approval allows judging head with its changed data
+// under test.
 func (r *Review) mayApprove() bool {
 	return r.Targets != TargetsBase && !r.approved && r.Unapprovable() == ""
 }
 
-// withheld is why head may not be judged with what it changes of the targets of a case; empty
-// where it may.
+// withheld returns the reason why head must not be judged with its changes of a case's
+// targets; empty if it may.
 func (r *Review) withheld(p *controller.Prepared, row plan.Row) string {
 	change, refused := p.Refused(row)
 	file := cmp.Or(change.File, r.ConfigFile)
@@ -103,8 +103,8 @@ func (r *Review) withheld(p *controller.Prepared, row plan.Row) string {
 	return ""
 }
 
-// noteJudges says of the changes of targets that no case is run against that they are of
-// judges, and that those of base judge.
+// noteJudges notes, for changes of targets that no case runs against, that they concern
+// judges, and that base's judge.
 func noteJudges(changes *report.TargetChanges, planned *plan.Plan) {
 	changes.Judged = slices.DeleteFunc(changes.Judged, func(change report.TargetChange) bool {
 		tested := isTested(planned, change.Target)
@@ -115,13 +115,13 @@ func noteJudges(changes *report.TargetChanges, planned *plan.Plan) {
 	})
 }
 
-// isTested reports whether cases are run against a target.
+// isTested reports whether cases run against a target.
 func isTested(planned *plan.Plan, name string) bool {
 	return slices.ContainsFunc(planned.Rows, func(row plan.Row) bool { return row.Target == name })
 }
 
-// limited reports whether a limit is in money, and whether one in calls or tokens holds besides.
-// The operator's limits count where gavel.yaml has none in money.
+// limited reports whether a limit is in money, and whether another one is in calls or
+// tokens. The operator's limits count if gavel.yaml has none in money.
 func (r *Review) limited(budget config.Budget) (inMoney, otherwise bool) {
 	if !hasMoney(budget) {
 		budget.Day = budget.Day.Stricter(r.Day, 1)

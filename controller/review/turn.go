@@ -16,28 +16,27 @@ type QueuedHead struct {
 	Head   string
 	// Stranger means that nothing of head may be run.
 	Stranger bool
-	// Asked is when somebody who may write asked last in a comment that the head is
-	// judged again, the zero time for never. Again means that they do now, by its
-	// check run.
+	// Asked is the time of the last command by somebody with write permission to judge
+	// the head again, the zero time for none. Again means that its check run was just
+	// re-requested.
 	Asked time.Time
 	Again bool
 	// Subject describes the head for another process.
 	Subject func(context.Context) Subject
-	// Waits is called where the head does not get its turn at once.
+	// Waits is called if the head does not get its turn at once.
 	Waits func()
 }
 
-// A Turn is what a head gets that may be looked at.
+// A Turn is the permission to examine a head.
 type Turn struct {
 	// End is called when the head has been judged.
 	End func()
-	// Run is the report of the head where another process has judged it, see
-	// [Rehearse]. Nothing is judged then.
+	// Run is the report of the head if another process has judged it, see [Rehearse].
+	// Nothing is judged then.
 	Run string
 }
 
-// QueuedHead returns the head with which the review asks for a turn, without Subject and
-// Waits.
+// QueuedHead returns the head for requesting a turn, without Subject and Waits.
 func (r *Review) QueuedHead() QueuedHead {
 	w := QueuedHead{Number: r.number, Head: r.head, Stranger: !r.trust.Run, Again: r.again}
 	for _, o := range r.commands.Followed {
@@ -48,15 +47,15 @@ func (r *Review) QueuedHead() QueuedHead {
 	return w
 }
 
-// A DeclinedError is why a head does not get its turn. Statuses and comment say it, and
-// [Review.Run] has no error.
+// A DeclinedError is the reason why a head does not get its turn. Statuses and comment
+// show it, and [Review.Run] has no error.
 type DeclinedError struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (r *DeclinedError) Error() string { return r.Reason }
 
-// Decline says with statuses and comment why nothing of a head is looked at. The
-// error is what the forge did not take.
+// Decline publishes with statuses and comment why a head is not examined. The error is
+// the part that the forge refused.
 func (r *Review) Decline(ctx context.Context, why string) error {
 	late, end := lasting(ctx)
 	defer end()

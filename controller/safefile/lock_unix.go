@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Lock waits until no other process has a lock, takes it and keeps it until release. The
-// system lets go of it with the process.
+// Lock waits until no other process has the lock, takes it and keeps it until release.
+// The system releases it with the process.
 func Lock(ctx context.Context, path string) (release func() error, err error) {
 	f, err := OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file at a path that a person named, with its folders, or replaces it
-// as a whole. In a work tree of git it goes by the rules of a [Folder]. Elsewhere a link
-// or a device is what the person made it, and is written to.
+// Replace writes a file at a user's path, with its folders, or replaces it as a whole.
+// In a git work tree it follows the rules of a [Folder]. Elsewhere a link or a device
+// is intended, and is written to.
 func Replace(path string, mode fs.FileMode, write func(*os.File) error) error {
 	f, name, err := enclosing(path)
 	if err != nil {
@@ -43,9 +43,8 @@ func Replace(path string, mode fs.FileMode, write func(*os.File) error) error {
 	return errors.Join(write(to), to.Close())
 }
 
-// Probe makes the folders of a file and finds out whether [Replace] could write it, so
-// that work which is paid for does not end in a path that cannot be written. It leaves
-// the content of files as it is.
+// Probe creates the folders of a file and checks whether [Replace] could write it, so
+// that paid work does not end at an unwritable path. It does not change file contents.
 func Probe(path string) error {
 	f, name, err := enclosing(path)
 	if err != nil {
@@ -93,7 +92,7 @@ func Check(path string) error {
 	return f.Check(name)
 }
 
-// OpenFile is [os.OpenFile] for files that are locked or grow. It goes by the rules of
+// OpenFile is [os.OpenFile] for files that are locked or grow. It follows the rules of
 // [Replace].
 func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	f, name, err := enclosing(path)
@@ -107,7 +106,7 @@ func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	return f.openFile(name, flag, mode)
 }
 
-// MkdirAll is [os.MkdirAll]. It goes by the rules of [Replace].
+// MkdirAll is [os.MkdirAll]. It follows the rules of [Replace].
 func MkdirAll(path string, mode fs.FileMode) error {
 	f, name, err := enclosing(filepath.Join(path, "x"))
 	if err != nil {
@@ -123,8 +122,8 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	return f.Mkdir(filepath.ToSlash(filepath.Dir(filepath.FromSlash(name))), mode)
 }
 
-// enclosing opens the work tree of git that a path is in, and names the file in it. The
-// folder is nil where there is none. The caller closes it.
+// enclosing opens the git work tree that contains a path, and returns the file's name
+// in it. The folder is nil without one. The caller closes it.
 func enclosing(path string) (f *Folder, name string, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -151,7 +150,7 @@ func enclosing(path string) (f *Folder, name string, err error) {
 	return f, filepath.ToSlash(name), err
 }
 
-// workTree is the nearest folder above a path that has a .git; empty for none.
+// workTree returns the nearest folder above a path that has a .git; empty for none.
 func workTree(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {

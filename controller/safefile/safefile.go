@@ -1,10 +1,10 @@
-// Package safefile writes the files that Gavel leaves in a repository. The work tree is
-// whatever a branch made of it, so that a name in it may be a link to a hook of git or
-// to a file elsewhere: nothing is written through one, nothing below .git, and only a
+// Package safefile writes the files that Gavel leaves in a repository. A branch
+// controls the content of the work tree, so a name in it may be a link to a git hook or
+// to a file elsewhere: nothing is written through a link or below .git, and only a
 // regular file is replaced.
 //
-// Most callers want [Replace] or [OpenFile] for a path that a person named, and [Open]
-// for files of a folder.
+// Most callers want [Replace] or [OpenFile] for a user's path, and [Open] for files of
+// a folder.
 package safefile
 
 import (
@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// A Refusal says why a file is not written. The person who named it has to name another
-// one, or to remove what is there.
+// A Refusal is the reason why a file is not written. The user must name another one, or
+// remove the existing one.
 type Refusal struct{ Path, Why string }
 
-// Error is the path with the reason.
+// Error returns the path with the reason.
 func (e *Refusal) Error() string { return e.Path + " " + e.Why }
 
-// DraftSuffix ends the name of each file that has not taken its place yet.
+// DraftSuffix ends the name of each file that has not replaced its target yet.
 const DraftSuffix = ".gavel-draft"
 
 // CheckName refuses a name, with slashes, that is not below a folder or is below .git.
@@ -40,12 +40,12 @@ func CheckName(name string) error {
 	return nil
 }
 
-// isGit reports whether a file system may take a name for .git.
+// isGit reports whether a file system may treat a name as .git.
 func isGit(part string) bool {
 	part, _, _ = strings.Cut(strings.ToLower(part), ":") // a stream of NTFS
 	part = strings.Map(func(r rune) rune {
 		if (r >= 0x200c && r <= 0x200f) || (r >= 0x202a && r <= 0x202e) || (r >= 0x206a && r <= 0x206f) || r == 0xfeff {
-			return -1 // HFS+ does not see it
+			return -1 // ignored by HFS+
 		}
 		return r
 	}, part)
@@ -53,7 +53,7 @@ func isGit(part string) bool {
 	return part == ".git" || part == "git~1"
 }
 
-// A Folder is one below which files are written. Its own path may lead through links.
+// A Folder is a folder for writing files. Its own path may lead through links.
 type Folder struct{ root *os.Root }
 
 // Open opens a folder. The caller closes it.
@@ -68,7 +68,7 @@ func Open(dir string) (*Folder, error) {
 // Close releases the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// ReadFile reads a regular file that no link leads to.
+// ReadFile reads a regular file that is not reached through links.
 func (f *Folder) ReadFile(name string) (data []byte, err error) {
 	dir, base, err := f.parent(name, 0)
 	if err != nil {
@@ -81,8 +81,8 @@ func (f *Folder) ReadFile(name string) (data []byte, err error) {
 	return dir.ReadFile(base)
 }
 
-// parent opens the folder of a file. Folders that are missing are made with the mode,
-// unless it is 0.
+// parent opens the folder of a file. Missing folders are created with the mode, unless
+// it is 0.
 func (f *Folder) parent(name string, mode fs.FileMode) (dir *os.Root, base string, err error) {
 	if err := CheckName(name); err != nil {
 		return nil, "", err
@@ -106,7 +106,7 @@ func (f *Folder) parent(name string, mode fs.FileMode) (dir *os.Root, base strin
 	return dir, base, nil
 }
 
-// enter opens a folder of a folder, and refuses a link.
+// enter opens a subfolder, and refuses a link.
 func enter(dir *os.Root, part, name string, mode fs.FileMode) (*os.Root, error) {
 	found, err := dir.Lstat(part)
 	if errors.Is(err, fs.ErrNotExist) && mode != 0 {
@@ -149,7 +149,7 @@ func regular(dir *os.Root, name, base string) (fs.FileInfo, error) {
 	return found, nil
 }
 
-// Check refuses a file that may not be written. One that does not exist may be.
+// Check refuses a file that may not be written. A missing one may be.
 func (f *Folder) Check(name string) error {
 	dir, base, err := f.parent(name, 0)
 	if err == nil {
@@ -162,7 +162,7 @@ func (f *Folder) Check(name string) error {
 	return err
 }
 
-// Mkdir makes a folder with those above it, for which links are refused, too.
+// Mkdir creates a folder with its parents, and refuses links among them, too.
 func (f *Folder) Mkdir(name string, mode fs.FileMode) error {
 	dir, _, err := f.parent(name+"/x", mode)
 	if err != nil {
@@ -171,7 +171,7 @@ func (f *Folder) Mkdir(name string, mode fs.FileMode) error {
 	return dir.Close()
 }
 
-// Create writes a file that does not exist; the error is [fs.ErrExist] where it does.
+// Create writes a new file; the error is [fs.ErrExist] if it exists.
 func (f *Folder) Create(name string, data []byte, mode fs.FileMode) error {
 	dir, base, err := f.parent(name, 0o755)
 	if err != nil {
@@ -186,7 +186,7 @@ func (f *Folder) Create(name string, data []byte, mode fs.FileMode) error {
 	return errors.Join(err, to.Close())
 }
 
-// DraftOf names a file next to a file, as nobody can foresee it.
+// DraftOf returns an unpredictable name next to a file.
 func DraftOf(name string) string {
 	dir, base := path.Split(name)
 	return dir + "." + strings.ToValidUTF8(base[:min(len(base), 120)], "") + "-" + rand.Text() + DraftSuffix
@@ -212,12 +212,12 @@ func (f *Folder) Draft(name, draft string, mode fs.FileMode, write func(*os.File
 		err = to.Chmod(found.Mode().Perm())
 	}
 	if err = errors.Join(err, to.Close()); err != nil {
-		_ = dir.Remove(path.Base(draft)) // what is left of it is of no use
+		_ = dir.Remove(path.Base(draft)) // the rest of it is useless
 	}
 	return err
 }
 
-// Place gives a draft its place: a reader sees the old text or the new one.
+// Place moves a draft to its place: a reader sees the old text or the new one.
 func (f *Folder) Place(draft, name string) error {
 	dir, base, err := f.parent(name, 0)
 	if err != nil {
@@ -277,7 +277,7 @@ func (f *Folder) openFile(name string, flag int, mode fs.FileMode) (*os.File, er
 		}
 		out, err := dir.OpenFile(base, as, mode)
 		if (errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist)) && try < 10 {
-			continue // somebody made or removed it meanwhile
+			continue // created or removed meanwhile
 		}
 		if err != nil || found == nil {
 			return out, err
