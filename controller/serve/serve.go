@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
@@ -197,7 +196,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, state: state, refused: &refusedKeys{since: map[Key]time.Time{}}}
 	s.registry = newRegistry(cfg, state)
 	s.worker = &worker{
-		cfg: cfg, state: state, registry: s.registry, reports: reports, guard: guard, slots: slots.New(cfg.Workers),
+		cfg: cfg, state: state, registry: s.registry, reports: reports, guard: guard, slots: newSlots(cfg.Workers),
 		heads: map[Key]string{}, queued: map[trial.Head]int{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
 	}
 	s.registry.connect = s.worker.connect

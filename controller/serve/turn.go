@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 )
 
@@ -38,12 +37,12 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 	if err != nil {
 		return review.Turn{}, err
 	}
-	class := slots.Interactive
+	class := classInteractive
 	switch {
 	case head.Stranger:
-		class = slots.Stranger
+		class = classStranger
 	case head.Number == 0:
-		class = slots.Background
+		class = classBackground
 	}
 	waited := false
 	free, err := w.slots.Acquire(ctx, class, func() {

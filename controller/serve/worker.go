@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/controller/serve/slots"
 	"github.com/gavel-evals/gavel/controller/serve/trial"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
@@ -24,7 +23,7 @@ type worker struct {
 	loop     *reconcile.Loop[Key]
 	registry *registry
 	reports  *reportIndex
-	slots    *slots.Slots
+	slots    *Slots
 	guard    *trial.Guard
 	causes   tracing.Causes[Key]
 

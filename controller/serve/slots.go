@@ -1,7 +1,4 @@
-// Package slots bounds how many commits are judged at once.
-//
-// Callers [Slots.Acquire] one and end it when they are done.
-package slots
+package serve
 
 import (
 	"context"
@@ -16,35 +13,35 @@ type Slots struct {
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	waiting []*slot       // the oldest first
-	busy    int           // those that are taken
-	of      map[Class]int // and of these those of a class
+	waiting []*slot           // the oldest first
+	busy    int               // those that are taken
+	of      map[slotClass]int // and of these those of a class
 }
 
 // A slot is one that is taken or waited for.
 type slot struct {
-	class  Class
+	class  slotClass
 	begins chan struct{} // closed when it is taken
 }
 
-// A Class says who waits for a commit.
-type Class int
+// A slotClass says who waits for a commit.
+type slotClass int
 
 // The classes: of people who may write, of nobody in particular, and of a
 // stranger. One stranger's commit has a slot at a time: what the bounds allow to
 // each is then no more for many at once.
 const (
-	Interactive Class = iota
-	Background
-	Stranger
+	classInteractive slotClass = iota
+	classBackground
+	classStranger
 )
 
 // New returns so many slots.
-func New(most int) *Slots { return &Slots{most: most, of: map[Class]int{}} }
+func newSlots(most int) *Slots { return &Slots{most: most, of: map[slotClass]int{}} }
 
 // Acquire waits for a slot, or until ctx ends. waits is called where none is free at once.
-// Background work leaves one to the others where there are several.
-func (t *Slots) Acquire(ctx context.Context, c Class, waits func()) (end func(), err error) {
+// classBackground work leaves one to the others where there are several.
+func (t *Slots) Acquire(ctx context.Context, c slotClass, waits func()) (end func(), err error) {
 	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
@@ -83,10 +80,10 @@ func (t *Slots) count(mine *slot, n int) {
 func (t *Slots) grant() {
 	for t.busy < t.most && len(t.waiting) > 0 {
 		i := slices.IndexFunc(t.waiting, func(w *slot) bool {
-			return w.class == Interactive || w.class == Stranger && t.of[Stranger] == 0
+			return w.class == classInteractive || w.class == classStranger && t.of[classStranger] == 0
 		})
-		if i < 0 && t.of[Background] < max(1, t.most-1) {
-			i = slices.IndexFunc(t.waiting, func(w *slot) bool { return w.class == Background })
+		if i < 0 && t.of[classBackground] < max(1, t.most-1) {
+			i = slices.IndexFunc(t.waiting, func(w *slot) bool { return w.class == classBackground })
 		}
 		if i < 0 {
 			return
