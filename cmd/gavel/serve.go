@@ -26,7 +26,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/metrics"
 	"github.com/gavel-evals/gavel/controller/serve/operator"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -81,7 +80,7 @@ type server struct {
 	now      atomic.Pointer[configState]
 	operator *operator.Operator
 	log      zerolog.Logger
-	metrics  *metrics.Metrics
+	metrics  *serve.Metrics
 	server   atomic.Pointer[serve.Server]
 	hook     atomic.Pointer[http.Handler]
 	store    atomic.Pointer[ledger.Ledger]
@@ -124,7 +123,7 @@ func newServer(a *App, file string) (*server, error) {
 	_, _ = rand.Read(s.sessions) // it never fails
 	s.now.Store(now)
 	s.looked = data
-	s.metrics = metrics.New(func() (int, int) { return s.server.Load().Depth() })
+	s.metrics = serve.NewMetrics(func() (int, int) { return s.server.Load().Depth() })
 	s.operator = &operator.Operator{
 		File: now.file, LookupEnv: a.LookupEnv, Clock: a.Clock,
 		Transport: func(credential string) http.RoundTripper {

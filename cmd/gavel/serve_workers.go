@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
-	"github.com/gavel-evals/gavel/controller/serve/metrics"
+	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/worker"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -40,7 +40,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	if s.metrics != nil {
-		s.metrics.CountWorkers(func() (n metrics.Workers, err error) {
+		s.metrics.CountWorkers(func() (n serve.WorkerCount, err error) {
 			soon, cancel := context.WithTimeout(ctx, 5*time.Second)
 			defer cancel()
 			n.Running, n.Waiting, n.Judging, err = q.Depth(soon)

@@ -1,4 +1,4 @@
-package metrics_test
+package serve_test
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/metrics"
 )
 
 // TestScrape demands each metric by name, with the value that it should have.
@@ -22,7 +21,7 @@ func TestScrape(t *testing.T) {
 		w.Header().Set("X-Ratelimit-Remaining", "4711")
 	}))
 	defer forge.Close()
-	m := metrics.New(func() (int, int) { return 3, 2 })
+	m := serve.NewMetrics(func() (int, int) { return 3, 2 })
 	pull := serve.Key{Repository: 1, Kind: serve.PullRequest, Pull: 7}
 	m.Done(pull, time.Second, nil)
 	m.Done(pull, time.Second, &reconcile.Stall{Err: errors.New("no")})

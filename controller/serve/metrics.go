@@ -1,8 +1,4 @@
-// Package metrics counts what a server does, for Prometheus.
-//
-// Make one [Metrics], give its methods to the observer of a server and its
-// transports to the clients, and serve [Metrics.Handler].
-package metrics
+package serve
 
 import (
 	"context"
@@ -16,7 +12,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/serve"
 )
 
 // A Metrics has a registry of its own, so that two servers in a process do not
@@ -33,7 +28,7 @@ type Metrics struct {
 
 // New returns Metrics. depth gives how many keys wait and how many are under
 // way; it is asked at every scrape.
-func New(depth func() (waiting, running int)) *Metrics {
+func NewMetrics(depth func() (waiting, running int)) *Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -72,11 +67,11 @@ func New(depth func() (waiting, running int)) *Metrics {
 	return m
 }
 
-// Workers are those who judge what the server plans, and the cases that they have.
-type Workers struct{ Running, Waiting, Judging int }
+// WorkerCount are those who judge what the server plans, and the cases that they have.
+type WorkerCount struct{ Running, Waiting, Judging int }
 
 // CountWorkers adds workers to every scrape. With an error of count they are left out.
-func (m *Metrics) CountWorkers(count func() (Workers, error)) {
+func (m *Metrics) CountWorkers(count func() (WorkerCount, error)) {
 	m.registry.MustRegister(&workers{
 		count:   count,
 		running: prometheus.NewDesc("gavel_workers", "Workers that give signs of life.", nil, nil),
@@ -85,7 +80,7 @@ func (m *Metrics) CountWorkers(count func() (Workers, error)) {
 }
 
 type workers struct {
-	count          func() (Workers, error)
+	count          func() (WorkerCount, error)
 	running, cases *prometheus.Desc
 }
 
@@ -109,12 +104,12 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // Done counts a key that was looked at.
-func (m *Metrics) Done(key serve.Key, took time.Duration, err error) {
+func (m *Metrics) Done(key Key, took time.Duration, err error) {
 	kind := "branch"
 	switch key.Kind {
-	case serve.PullRequest:
+	case PullRequest:
 		kind = "pull_request"
-	case serve.CheckRerun:
+	case CheckRerun:
 		kind = "commit"
 	}
 	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())
