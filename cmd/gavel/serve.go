@@ -26,7 +26,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/operator"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -78,7 +77,7 @@ type server struct {
 	remote Remote
 	// now is the active configuration.
 	now      atomic.Pointer[configState]
-	operator *operator.Operator
+	operator *serve.Operator
 	log      zerolog.Logger
 	metrics  *serve.Metrics
 	server   atomic.Pointer[serve.Server]
@@ -124,7 +123,7 @@ func newServer(a *App, file string) (*server, error) {
 	s.now.Store(now)
 	s.looked = data
 	s.metrics = serve.NewMetrics(func() (int, int) { return s.server.Load().Depth() })
-	s.operator = &operator.Operator{
+	s.operator = &serve.Operator{
 		File: now.file, LookupEnv: a.LookupEnv, Clock: a.Clock,
 		Transport: func(credential string) http.RoundTripper {
 			return s.metrics.Transport(credential, http.DefaultTransport)

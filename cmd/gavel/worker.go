@@ -22,7 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/serve/operator"
+	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/worker"
 	"github.com/gavel-evals/gavel/schema"
@@ -66,7 +66,7 @@ type workerProcess struct {
 	drain                   time.Duration
 
 	file     *config.Server
-	operator *operator.Operator
+	operator *serve.Operator
 	log      zerolog.Logger
 	dir      string // for its clones
 
@@ -189,7 +189,7 @@ func (w *workerProcess) setUp() error {
 	box := file.Trust.Sandbox
 	w.App.Sandbox = Sandbox{Accept: box.Accept, Read: box.Read, Path: box.Path, Network: box.Network}
 	w.file, w.fetchers = file, map[forge.Repo]worker.Fetcher{}
-	w.operator = &operator.Operator{File: file, LookupEnv: w.LookupEnv, Clock: w.Clock, Transport: func(string) http.RoundTripper { return http.DefaultTransport }}
+	w.operator = &serve.Operator{File: file, LookupEnv: w.LookupEnv, Clock: w.Clock, Transport: func(string) http.RoundTripper { return http.DefaultTransport }}
 	w.log = newLog(w.Stderr, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
 	return nil
 }

@@ -1,4 +1,4 @@
-package operator
+package serve
 
 import (
 	"github.com/gavel-evals/gavel/controller/config"

@@ -1,7 +1,4 @@
-// Package operator makes of the operator's file what a server looks after: it
-// reads the secrets that the file names, and makes one client for each forge
-// and credential.
-package operator
+package serve
 
 import (
 	"cmp"
@@ -18,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/serve"
 )
 
 // An Operator reads the repositories of a file and of those that take its place.
@@ -37,7 +33,7 @@ type Operator struct {
 	secrets map[string][]string      // by whose they are, the newest last
 	clients map[string]*forge.Client // by forge and what the credential is
 	file    *config.Server           // that is in force; nil is File
-	last    []*serve.Repository      // what Repositories gave, parallel to the file's
+	last    []*Repository            // what Repositories gave, parallel to the file's
 }
 
 const (
@@ -108,7 +104,7 @@ func (o *Operator) current() *config.Server {
 // Next puts another file in the place of the one that is in force, and gives its
 // repositories: for one that is configured as before, the same pointer. Where the
 // error names some that cannot be watched, the file before stays in force.
-func (o *Operator) Next(file *config.Server) ([]*serve.Repository, error) {
+func (o *Operator) Next(file *config.Server) ([]*Repository, error) {
 	o.mu.Lock()
 	before, last := cmp.Or(o.file, o.File), o.last
 	o.file = file
@@ -133,8 +129,8 @@ func (o *Operator) Next(file *config.Server) ([]*serve.Repository, error) {
 
 // Repositories are all of the file's. The error names each that cannot be
 // watched.
-func (o *Operator) Repositories() ([]*serve.Repository, error) {
-	var all []*serve.Repository
+func (o *Operator) Repositories() ([]*Repository, error) {
+	var all []*Repository
 	var errs []error
 	for _, r := range o.current().Repositories {
 		repo, err := o.Repository(r)
@@ -150,8 +146,8 @@ func (o *Operator) Repositories() ([]*serve.Repository, error) {
 }
 
 // Repository is one of the file's with its client and credential.
-func (o *Operator) Repository(r config.Repository) (serve.Repository, error) {
-	out := serve.Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config, DriftIssue: r.DriftIssue}
+func (o *Operator) Repository(r config.Repository) (Repository, error) {
+	out := Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config, DriftIssue: r.DriftIssue}
 	if r.Schedule != nil {
 		out.Schedule = r.Schedule
 	}
