@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/collector"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/evaluate/sqlexec"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
@@ -27,5 +27,5 @@ func main() {
 // served reports whether a part of gavel started this process as its child, and it has
 // done its work.
 func served() bool {
-	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || trial.ServeChild(JudgeApart)
+	return sandbox.ServeChild() || sqlexec.ServeChild() || interpreter.ServeChild() || cueeval.ServeChild() || crashguard.ServeChild(JudgeApart)
 }

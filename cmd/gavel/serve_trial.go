@@ -9,7 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run/limit"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 )
 
 // A servingHost is the server's description of itself for a child: its working folder,
@@ -21,18 +21,18 @@ type servingHost struct {
 }
 
 // judgeApart judges a commit in a child as this server would.
-func (s *server) judgeApart(ctx context.Context, job trial.Job, fetched func()) (outcome trial.Outcome, err error) {
+func (s *server) judgeApart(ctx context.Context, job crashguard.Job, fetched func()) (outcome crashguard.Outcome, err error) {
 	if s.database != "" {
 		job.Ledger = s.database // goes over a pipe, as the token does
 	}
 	if job.Host, err = json.Marshal(servingHost{s.Dir, s.path, s.now.Load().data, s.here}); err != nil {
-		return trial.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
+		return crashguard.Outcome{}, fmt.Errorf("judge %.12s in a child: %w", job.Subject.Head, err)
 	}
-	return trial.Run(ctx, job, fetched)
+	return crashguard.Run(ctx, job, fetched)
 }
 
 // JudgeApart judges a commit in a server's child. Its output is not read.
-func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
+func JudgeApart(ctx context.Context, job crashguard.Job, steps crashguard.Steps) (run string, err error) {
 	var host servingHost
 	if err := json.Unmarshal(job.Host, &host); err != nil {
 		return "", fmt.Errorf("read what the server says of itself: %w", err)
@@ -52,5 +52,5 @@ func JudgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run stri
 		return "", err
 	}
 	defer end()
-	return trial.Examine(ctx, job, s.execute, steps)
+	return crashguard.Examine(ctx, job, s.execute, steps)
 }

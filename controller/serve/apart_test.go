@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
@@ -42,8 +42,8 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 }
 
 // judgeApart judges in a child. The host of its job is a question that ends it.
-func judgeApart(ctx context.Context, job trial.Job, steps trial.Steps) (run string, err error) {
-	return trial.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+func judgeApart(ctx context.Context, job crashguard.Job, steps crashguard.Steps) (run string, err error) {
+	return crashguard.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 			inner, err := target.New(t, target.Env{Files: c.FS})
 			return deadly{inner, string(job.Host)}, err
@@ -60,12 +60,12 @@ type children struct {
 }
 
 // try judges a head in a process of its own.
-func (c *children) try(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error) {
+func (c *children) try(ctx context.Context, job crashguard.Job, fetched func()) (crashguard.Outcome, error) {
 	c.mu.Lock()
 	c.judged = append(c.judged, job.Subject.Head)
 	job.Host = []byte(c.fatal)
 	c.mu.Unlock()
-	return trial.Run(ctx, job, fetched)
+	return crashguard.Run(ctx, job, fetched)
 }
 
 // want demands how often each head was judged by a child.

@@ -26,13 +26,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 func TestMain(m *testing.M) {
-	if cueeval.ServeChild() || trial.ServeChild(judgeApart) {
+	if cueeval.ServeChild() || crashguard.ServeChild(judgeApart) {
 		return
 	}
 	// The tests wait for most of their time: more of them than there are processors

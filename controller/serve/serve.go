@@ -22,7 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
@@ -133,7 +133,7 @@ type Config struct {
 	// Defaults to 30 s.
 	ShutdownTimeout time.Duration
 	// Trial judges a commit in a child. Defaults to [trial.Run].
-	Trial trial.Trier
+	Trial crashguard.Trier
 	// Proxied reports whether an address is a proxy's, which asks for many people.
 	// Defaults to none.
 	Proxied func(netip.Addr) bool
@@ -189,7 +189,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := trial.NewGuard(ctx, state, trial.GuardConfig{Try: cfg.Trial, Now: cfg.Clock.Now})
+	guard, err := crashguard.NewGuard(ctx, state, crashguard.GuardConfig{Try: cfg.Trial, Now: cfg.Clock.Now})
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.registry = newRegistry(cfg, state)
 	s.worker = &worker{
 		cfg: cfg, state: state, registry: s.registry, reports: reports, guard: guard, slots: newSlots(cfg.Workers),
-		heads: map[Key]string{}, queued: map[trial.Head]int{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
+		heads: map[Key]string{}, queued: map[crashguard.Head]int{}, cancelled: map[Key]cancellation{}, swept: map[sweptCommit]sweepRun{},
 	}
 	s.registry.connect = s.worker.connect
 	s.loop = reconcile.New(reconcile.Config[Key]{

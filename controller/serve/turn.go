@@ -7,16 +7,16 @@ import (
 	"sync"
 
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 )
 
 // harmful is said of a head that is not looked at.
-var harmful = trial.ErrFatal.Error() + "; somebody with write permission may ask again with /gavel run"
+var harmful = crashguard.ErrFatal.Error() + "; somebody with write permission may ask again with /gavel run"
 
 // declined returns why a head is not looked at as long as nobody asks for it, empty
 // where it is.
 func (w *worker) declined(repository int64, head review.QueuedHead) string {
-	if w.guard.Declines(trial.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, trial.Request{At: head.Asked, Now: head.Again}) {
+	if w.guard.Declines(crashguard.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, crashguard.Request{At: head.Asked, Now: head.Again}) {
 		return harmful
 	}
 	return ""
@@ -27,11 +27,11 @@ func (w *worker) declined(repository int64, head review.QueuedHead) string {
 // process has only to publish the report. The ledger notes the heads that are
 // looked at, for the next process.
 func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedHead) (review.Turn, error) {
-	h := trial.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
+	h := crashguard.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
 	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
-	job := func(ctx context.Context) (trial.Job, func(), error) { return w.job(ctx, repo, head) }
-	run, err := w.guard.Prove(ctx, h, trial.Request{At: head.Asked, Now: head.Again}, trial.Attempt{Job: job, Log: log})
-	if errors.Is(err, trial.ErrFatal) {
+	job := func(ctx context.Context) (crashguard.Job, func(), error) { return w.job(ctx, repo, head) }
+	run, err := w.guard.Prove(ctx, h, crashguard.Request{At: head.Asked, Now: head.Again}, crashguard.Attempt{Job: job, Log: log})
+	if errors.Is(err, crashguard.ErrFatal) {
 		return review.Turn{}, &review.DeclinedError{Reason: harmful}
 	}
 	if err != nil {
@@ -71,8 +71,8 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 }
 
 // job is what a child judges. The clone is its own until fetched is called.
-func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHead) (job trial.Job, fetched func(), err error) {
-	job = trial.Job{
+func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHead) (job crashguard.Job, fetched func(), err error) {
+	job = crashguard.Job{
 		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Unconfined: w.cfg.Ledger.Unconfined(), Subject: head.Subject(ctx),
 	}
 	if repo.Token != nil {
@@ -85,7 +85,7 @@ func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHe
 }
 
 // countQueued notes that one more key waits for the turn of a head, or one less.
-func (w *worker) countQueued(h trial.Head, n int) {
+func (w *worker) countQueued(h crashguard.Head, n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.queued[h] += n; w.queued[h] == 0 {

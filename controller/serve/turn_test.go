@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 )
 
 // A dock is where heads are tried, without a process.
@@ -46,7 +46,7 @@ func (w *fixture) newDock() *dock {
 	return d
 }
 
-func (d *dock) try(ctx context.Context, job trial.Job, fetched func()) (trial.Outcome, error) {
+func (d *dock) try(ctx context.Context, job crashguard.Job, fetched func()) (crashguard.Outcome, error) {
 	fetched()
 	d.mu.Lock()
 	d.tried = append(d.tried, job.Subject.Head)
@@ -65,12 +65,12 @@ func (d *dock) try(ctx context.Context, job trial.Job, fetched func()) (trial.Ou
 	defer d.mu.Unlock()
 	d.now--
 	if ctx.Err() != nil {
-		return trial.Outcome{}, ctx.Err()
+		return crashguard.Outcome{}, ctx.Err()
 	}
 	if d.fatal[job.Subject.Head] {
-		return trial.Outcome{Said: "signal: killed"}, nil
+		return crashguard.Outcome{Said: "signal: killed"}, nil
 	}
-	return trial.Outcome{Proven: true}, nil
+	return crashguard.Outcome{Proven: true}, nil
 }
 
 func (d *dock) count(head string) (n int) {

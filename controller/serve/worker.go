@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
-	"github.com/gavel-evals/gavel/controller/serve/trial"
+	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
@@ -24,13 +24,13 @@ type worker struct {
 	registry *registry
 	reports  *reportIndex
 	slots    *Slots
-	guard    *trial.Guard
+	guard    *crashguard.Guard
 	causes   tracing.Causes[Key]
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	heads     map[Key]string     // that are being judged, or wait for their turn
-	queued    map[trial.Head]int // how many keys wait for the turn of a head
+	heads     map[Key]string          // that are being judged, or wait for their turn
+	queued    map[crashguard.Head]int // how many keys wait for the turn of a head
 	swept     map[sweptCommit]sweepRun
 	cancelled map[Key]cancellation // why those are not wanted any more
 }

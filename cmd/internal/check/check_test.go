@@ -76,7 +76,7 @@ func TestForbiddenImports(t *testing.T) {
 		{"controller/plan/a_test.go", "github.com/go-git/go-git/v5", ""},
 		{"controller/plan/a.go", "github.com/go-git/go-git/v5", "check out"},
 		{"controller/serve/a.go", "os/exec", "a trust decision"},
-		{"controller/serve/trial/a.go", "os/exec", ""},
+		{"controller/serve/crashguard/a.go", "os/exec", ""},
 	} {
 		code := "package a\nimport _ \"" + test.path + "\"\n"
 		got := messages(checkLayers([]source{parse(t, test.file, code)}))

@@ -47,7 +47,7 @@ var rules = []rule{
 	{except: []string{"controller/forge", "reporters/comment"}, never: []string{"github.com/google/go-github", "github.com/golang-jwt/jwt"}, reason: "limits, payloads and credentials of a forge are handled in one place"},
 	{except: []string{"cmd"}, never: []string{"github.com/rs/zerolog", "github.com/spf13"}, reason: "logs pass one place that takes secrets out, and flags are read in one place"},
 	{
-		except: []string{"cmd", "examples/research", "schema/childpool", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/trial", "controller/gitrepo/gittest", "controller/ledger/postgrestest", "controller/dashboard/browsertest"},
+		except: []string{"cmd", "examples/research", "schema/childpool", "schema/confine/confinetest", "controller/target", "controller/evaluate", "controller/serve/crashguard", "controller/gitrepo/gittest", "controller/ledger/postgrestest", "controller/dashboard/browsertest"},
 		never:  []string{"os/exec", "github.com/chromedp"}, reason: "every program that is started needs a limit and a trust decision",
 	},
 }

@@ -4,7 +4,7 @@
 // Most callers make a [Guard], note in it what they look at with [Notes.Begin], and
 // ask [Guard.Prove] before: what the process before was looking at when it died has
 // to prove itself. A program that does so starts with [ServeChild].
-package trial
+package crashguard
 
 import (
 	"bytes"
