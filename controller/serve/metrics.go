@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// A Metrics has a registry of its own, so that two servers in a process do not
-// count as one. It is safe for concurrent use.
+// Metrics counts for Prometheus what a server does. Each has its own registry, so that two
+// servers in a process do not count as one. It is safe for concurrent use.
 type Metrics struct {
 	registry              *prometheus.Registry
 	reconciles            *prometheus.HistogramVec
@@ -26,8 +26,8 @@ type Metrics struct {
 	judged, reused, saved prometheus.Counter
 }
 
-// New returns Metrics. depth gives how many keys wait and how many are under
-// way; it is asked at every scrape.
+// NewMetrics returns metrics with a registry of their own. Every scrape calls depth for
+// the number of waiting and running keys.
 func NewMetrics(depth func() (waiting, running int)) *Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -67,10 +67,10 @@ func NewMetrics(depth func() (waiting, running int)) *Metrics {
 	return m
 }
 
-// WorkerCount are those who judge what the server plans, and the cases that they have.
+// WorkerCount counts running workers, and waiting cases and those in work.
 type WorkerCount struct{ Running, Waiting, Judging int }
 
-// CountWorkers adds workers to every scrape. With an error of count they are left out.
+// CountWorkers adds workers to every scrape. If count fails, they are left out.
 func (m *Metrics) CountWorkers(count func() (WorkerCount, error)) {
 	m.registry.MustRegister(&workers{
 		count:   count,
@@ -84,10 +84,10 @@ type workers struct {
 	running, cases *prometheus.Desc
 }
 
-// Describe is of a [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (w *workers) Describe(out chan<- *prometheus.Desc) { out <- w.running; out <- w.cases }
 
-// Collect is of a [prometheus.Collector].
+// Collect implements [prometheus.Collector].
 func (w *workers) Collect(out chan<- prometheus.Metric) {
 	n, err := w.count()
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Done counts a key that was looked at.
+// Done counts a reconciled key.
 func (m *Metrics) Done(key Key, took time.Duration, err error) {
 	kind := "branch"
 	switch key.Kind {
@@ -115,7 +115,8 @@ func (m *Metrics) Done(key Key, took time.Duration, err error) {
 	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())
 }
 
-// outcome is one of few words: an error's text would be a series of its own.
+// outcome returns one of a few words, since each text of an error would be a series of
+// its own.
 func outcome(err error) string {
 	var stall *reconcile.Stall
 	var wait *reconcile.Wait
@@ -132,7 +133,7 @@ func outcome(err error) string {
 	return "failed"
 }
 
-// Polled counts a look through a repository.
+// Polled counts a poll of a repository.
 func (m *Metrics) Polled(_ string, err error) {
 	word := "done"
 	if err != nil {
@@ -141,7 +142,7 @@ func (m *Metrics) Polled(_ string, err error) {
 	m.polls.WithLabelValues(word).Inc()
 }
 
-// Judged counts what a report took.
+// Judged counts the cases, calls and costs of a report.
 func (m *Metrics) Judged(r *report.Report) {
 	s := r.Summary
 	m.gates.WithLabelValues(r.Gate.Result).Inc()
@@ -160,7 +161,7 @@ func (m *Metrics) Judged(r *report.Report) {
 	}
 }
 
-// Transport notes what a forge says of the limit of a credential.
+// Transport records the rate limit of a credential from the replies of a forge.
 func (m *Metrics) Transport(credential string, inner http.RoundTripper) http.RoundTripper {
 	return &noting{inner, m.limit.WithLabelValues(credential)}
 }

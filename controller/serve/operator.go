@@ -17,15 +17,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// An Operator reads the repositories of a file and of those that take its place.
+// An Operator reads the repositories of the operator's file and of its later versions. It
+// reads the secrets that the file names, and makes one client per forge and credential.
 // It is safe for concurrent use.
 type Operator struct {
-	// File is the first one, see [Operator.Next].
+	// File is the first version, see [Operator.Next].
 	File      *config.Server
 	LookupEnv func(name string) (string, bool)
 	// Transport carries the requests of a credential.
 	Transport func(credential string) http.RoundTripper
-	// Clock is the clients'. Defaults to the machine's.
+	// Clock is the clock of the clients. Defaults to the machine's.
 	Clock clock.Clock
 
 	mu sync.Mutex
@@ -37,15 +38,15 @@ type Operator struct {
 }
 
 const (
-	// short secrets are parts of ordinary words.
+	// short is the length below which secrets look like parts of words.
 	short = 8
-	// remembered bounds how many of each are known: the tokens of an App end
-	// after an hour. A private key has some thirty lines.
+	// remembered bounds the secrets per name: the tokens of an App expire after an hour,
+	// and a private key has some thirty lines.
 	remembered = 100
 )
 
-// Secret reads a secret from where it is; what says whose it is. From then on
-// [Operator.Redact] knows it. It may be called at any time.
+// Secret reads a secret from its variable or file. what names its owner in errors. From
+// then on [Operator.Redact] removes it.
 func (o *Operator) Secret(what string, from config.Secret) (forge.Token, error) {
 	value, where := "", "the variable "+from.Env
 	if from.File != "" {
@@ -82,7 +83,7 @@ func (o *Operator) learn(what string, secret forge.Token) {
 	o.secrets[what] = known[max(0, len(known)-remembered):]
 }
 
-// Redact takes the secrets that were read out of a text.
+// Redact removes the secrets that were read from a text.
 func (o *Operator) Redact(text string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -94,16 +95,16 @@ func (o *Operator) Redact(text string) string {
 	return text
 }
 
-// current is the file that is in force.
+// current returns the file in force.
 func (o *Operator) current() *config.Server {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return cmp.Or(o.file, o.File)
 }
 
-// Next puts another file in the place of the one that is in force, and gives its
-// repositories: for one that is configured as before, the same pointer. Where the
-// error names some that cannot be watched, the file before stays in force.
+// Next replaces the file in force and returns the repositories of the new one. A
+// repository with an unchanged configuration keeps its pointer. If some repositories
+// cannot be watched, the error names them and the former file stays in force.
 func (o *Operator) Next(file *config.Server) ([]*Repository, error) {
 	o.mu.Lock()
 	before, last := cmp.Or(o.file, o.File), o.last
@@ -127,8 +128,8 @@ func (o *Operator) Next(file *config.Server) ([]*Repository, error) {
 	return all, nil
 }
 
-// Repositories are all of the file's. The error names each that cannot be
-// watched.
+// Repositories returns the repositories of the file. The error names each one that cannot
+// be watched.
 func (o *Operator) Repositories() ([]*Repository, error) {
 	var all []*Repository
 	var errs []error
@@ -145,14 +146,14 @@ func (o *Operator) Repositories() ([]*Repository, error) {
 	return all, errors.Join(errs...)
 }
 
-// Repository is one of the file's with its client and credential.
+// Repository returns a repository of the file with its client and credential.
 func (o *Operator) Repository(r config.Repository) (Repository, error) {
 	out := Repository{URL: r.URL, Branches: r.Branches, ConfigFile: r.Config, DriftIssue: r.DriftIssue}
 	if r.Schedule != nil {
 		out.Schedule = r.Schedule
 	}
 	c := o.current().Credentials[r.Credential]
-	// A missing credential is reported at once, and not when it is needed.
+	// A missing credential is reported now and not when it is needed.
 	if r.Credential != "" {
 		if _, err := o.Secret("credential "+r.Credential, cmp.Or(c.Token, c.Key)); err != nil {
 			return out, err
@@ -184,8 +185,8 @@ func (o *Operator) Repository(r config.Repository) (Repository, error) {
 	return out, nil
 }
 
-// client is the one of a forge and a credential, whatever names that has: two
-// would write at the same time.
+// client returns the only client of a forge and a credential, since two would write at
+// the same time.
 func (o *Operator) client(base, credential string) (*forge.Client, error) {
 	given := o.current().Credentials[credential]
 	o.mu.Lock()
@@ -215,4 +216,23 @@ func (o *Operator) client(base, credential string) (*forge.Client, error) {
 	}
 	o.clients[id] = c
 	return c, nil
+}
+
+// WebhookSecrets returns the secrets that may sign deliveries: the current one and, during
+// a rotation, the previous one. A file without a webhook has none.
+func (o *Operator) WebhookSecrets() ([]forge.Token, error) {
+	hook := o.current().Webhook
+	if hook == nil {
+		return nil, nil
+	}
+	secret, err := o.Secret("webhook", hook.Secret)
+	if err != nil {
+		return nil, err
+	}
+	secrets := []forge.Token{forge.Token(secret)}
+	if hook.Previous == (config.Secret{}) {
+		return secrets, nil
+	}
+	before, err := o.Secret("webhook, the secret before", hook.Previous)
+	return append(secrets, forge.Token(before)), err
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Slots are given out in the order in which they are asked for, those of the
-// background last. They are safe for concurrent use.
-type Slots struct {
+// slotPool bounds how many commits are judged at once. It hands slots out in the order of
+// the requests, background work last. It is safe for concurrent use.
+type slotPool struct {
 	most int
 
 	mu sync.Mutex
@@ -18,18 +18,18 @@ type Slots struct {
 	of      map[slotClass]int // and of these those of a class
 }
 
-// A slot is one that is taken or waited for.
+// A slot is taken or waited for.
 type slot struct {
 	class  slotClass
 	begins chan struct{} // closed when it is taken
 }
 
-// A slotClass says who waits for a commit.
+// A slotClass says for whom a commit is judged.
 type slotClass int
 
-// The classes: of people who may write, of nobody in particular, and of a
-// stranger. One stranger's commit has a slot at a time: what the bounds allow to
-// each is then no more for many at once.
+// The classes: people who may write, background work, and strangers. At most one commit
+// of a stranger has a slot at a time, so that many strangers use no more than one is
+// allowed.
 const (
 	classInteractive slotClass = iota
 	classBackground
@@ -37,11 +37,11 @@ const (
 )
 
 // New returns so many slots.
-func newSlots(most int) *Slots { return &Slots{most: most, of: map[slotClass]int{}} }
+func newSlots(most int) *slotPool { return &slotPool{most: most, of: map[slotClass]int{}} }
 
 // Acquire waits for a slot, or until ctx ends. waits is called where none is free at once.
 // classBackground work leaves one to the others where there are several.
-func (t *Slots) Acquire(ctx context.Context, c slotClass, waits func()) (end func(), err error) {
+func (t *slotPool) Acquire(ctx context.Context, c slotClass, waits func()) (end func(), err error) {
 	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
 	t.waiting = append(t.waiting, mine)
@@ -60,7 +60,7 @@ func (t *Slots) Acquire(ctx context.Context, c slotClass, waits func()) (end fun
 	return func() { t.end(mine) }, nil
 }
 
-func (t *Slots) end(mine *slot) {
+func (t *slotPool) end(mine *slot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiting, mine); i >= 0 {
@@ -71,13 +71,13 @@ func (t *Slots) end(mine *slot) {
 	t.grant()
 }
 
-func (t *Slots) count(mine *slot, n int) {
+func (t *slotPool) count(mine *slot, n int) {
 	t.busy += n
 	t.of[mine.class] += n
 }
 
 // grant gives out the slots that are free.
-func (t *Slots) grant() {
+func (t *slotPool) grant() {
 	for t.busy < t.most && len(t.waiting) > 0 {
 		i := slices.IndexFunc(t.waiting, func(w *slot) bool {
 			return w.class == classInteractive || w.class == classStranger && t.of[classStranger] == 0
@@ -96,7 +96,7 @@ func (t *Slots) grant() {
 }
 
 // Queued is how many wait for one.
-func (t *Slots) Queued() int {
+func (t *slotPool) Queued() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.waiting)

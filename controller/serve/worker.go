@@ -23,7 +23,7 @@ type worker struct {
 	loop     *reconcile.Loop[Key]
 	registry *registry
 	reports  *reportIndex
-	slots    *Slots
+	slots    *slotPool
 	guard    *crashguard.Guard
 	causes   tracing.Causes[Key]
 

@@ -1,9 +1,8 @@
-// Package trial judges a commit in a process of its own, to find out whether that
-// ends the process.
+// Package crashguard keeps a commit that crashes the process from crashing it again. It
+// judges the commit that was in work when the last process died in a child with limits.
 //
-// Most callers make a [Guard], note in it what they look at with [Notes.Begin], and
-// ask [Guard.Prove] before: what the process before was looking at when it died has
-// to prove itself. A program that does so starts with [ServeChild].
+// Most callers make a [Guard], ask [Guard.Prove] before they judge a commit, and note the
+// commit with [Notes.Begin]. Their program starts with [ServeChild].
 package crashguard
 
 import (
@@ -34,12 +33,11 @@ type Job struct {
 	Clone, URL, Token string
 	// Ledger is the path of the ledger, in which the report is stored.
 	Ledger string
-	// Unconfined is that of its [ledger.Config].
+	// Unconfined is the field of its [ledger.Config].
 	Unconfined bool
 	// Subject is the commit.
 	Subject review.Subject
-	// Host is what the program tells the child about itself, such as the operator's
-	// file.
+	// Host is data that the program hands to the child, such as the operator's file.
 	Host []byte
 	// Memory and CPU bound the process, in bytes and in seconds of computing. They
 	// default to 2 GiB and an hour.
@@ -48,32 +46,31 @@ type Job struct {
 
 // An Outcome is how a child ended.
 type Outcome struct {
-	// Proven means that the process was still there in the end, whatever it found.
+	// Proven reports whether the process survived, whatever it found.
 	Proven bool
-	// Run is the report that the process stored, empty for none.
+	// Run is the id of the report that the process stored; empty for none.
 	Run string
-	// Said are the last words of a process that was not.
+	// Said is the last output of a process that did not survive.
 	Said string
 }
 
 const (
 	childArg = "gavel-trial-child"
 	childEnv = "GAVEL_TRIAL_CHILD"
-	// lookTime bounds by the clock what comes before a commit is judged. A child
-	// that waits that long for its remote does no harm; one that computed for more
-	// than busy does.
+	// lookTime bounds the time before a commit is judged. A child that waits so long for
+	// its remote is harmless; one that computes for longer than busy is not.
 	lookTime = 15 * time.Minute
 	busy     = 10 * time.Minute
 	// The output of a child, a line each. The last one is followed by a space and
 	// the run, if there is one.
 	fetched, judging, looked = "fetched", "judging", "looked"
-	// lastWords bounds what is kept of a process that ended.
+	// lastWords bounds the final message of a process.
 	lastWords = 300
 )
 
-// Run judges a commit in a child with limits. fetched is called once, when the
-// child does not write into the clone any more. The error says why there is no
-// outcome: ctx ended, or no child could be started.
+// Run judges a commit in a child with limits. It calls fetched once, when the child no
+// longer writes into the clone. It returns an error if ctx ends or no child can be
+// started.
 func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	fetched = sync.OnceFunc(fetched)
 	defer fetched()
@@ -130,7 +127,7 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	return Outcome{Said: strings.TrimSpace(ended.Error() + ": " + said.String())}, nil
 }
 
-// lines reads what a child writes.
+// lines reads the output of a child.
 type lines struct {
 	rest             []byte
 	fetched, judging func()
@@ -159,7 +156,7 @@ func (l *lines) Write(data []byte) (int, error) {
 	}
 }
 
-// tail keeps the beginning of what a process said at its end.
+// tail keeps the first bytes of the final message.
 type tail struct{ text []byte }
 
 func (t *tail) Write(data []byte) (int, error) {
@@ -167,22 +164,21 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// String is its first line, which names the fault.
+// String returns the first line, which names the fault.
 func (t *tail) String() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(t.text)), "\n")
 	return line
 }
 
-// Steps are what a child reports on its way.
+// Steps has the functions by which a child reports its progress.
 type Steps struct {
-	// Fetched is called when the child does not write into the clone any more,
-	// Judging when the commit is judged from now on.
+	// Fetched is called when the child no longer writes into the clone, and Judging
+	// before the commit is judged.
 	Fetched, Judging func()
 }
 
-// ServeChild judges a commit if this process was started by [Run], and reports
-// whether it was; the program then has to end. judge calls [Examine], and returns
-// the run that is stored.
+// ServeChild judges a commit and returns true if this process was started by [Run]; the
+// program then has to end. judge calls [Examine] and returns the stored run.
 func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run string, err error)) bool {
 	if os.Getenv(childEnv) == "" || len(os.Args) != 2 || os.Args[1] != childArg {
 		return false
@@ -209,8 +205,8 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 	return true
 }
 
-// Examine judges the commit of a job, and returns the run that it stored; empty
-// where nothing is looked at.
+// Examine judges the commit of a job and returns the stored run; empty if there was
+// nothing to judge.
 func Examine(ctx context.Context, job Job, execute controller.Executor, steps Steps) (run string, err error) {
 	from := gitrepo.MirrorConfig{Dir: job.Clone, URL: job.URL}
 	if job.Token != "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// fatal is how many children in a row a head may end before it is declined.
+// fatal is the number of children in a row that a head may kill before it is declined.
 const fatal = 2
 
-// ErrFatal means that judging a head has ended children only.
+// ErrFatal means that every child that judged a head died.
 var ErrFatal = errors.New("looking at this commit ended the server")
 
-// A GuardConfig says how a guard tries a head.
+// A GuardConfig configures a guard.
 type GuardConfig struct {
 	// Try judges a commit in a child. Defaults to [Run].
 	Try Trier
@@ -26,22 +26,22 @@ type GuardConfig struct {
 // A Trier judges a commit in a child, see [Run].
 type Trier func(ctx context.Context, job Job, fetched func()) (Outcome, error)
 
-// A Guard has the heads prove themselves that an earlier process was looking at
-// when it died. It is safe for concurrent use.
+// A Guard judges heads in a child if an earlier process died while it judged them. It is
+// safe for concurrent use.
 type Guard struct {
 	*Notes
 	cfg    GuardConfig
 	trying chan struct{} // holds one while a head is tried
 }
 
-// A Request is when somebody with write access last asked for a head; Now means that
-// they do at this moment.
+// A Request is the last request for a head by somebody with write access. Now means that
+// the request is the present one.
 type Request struct {
 	At  time.Time
 	Now bool
 }
 
-// NewGuard reads what an earlier process left.
+// NewGuard returns a guard with the notes of earlier processes.
 func NewGuard(ctx context.Context, state *ledger.ServerState, cfg GuardConfig) (*Guard, error) {
 	if cfg.Try == nil {
 		cfg.Try = Run
@@ -50,18 +50,17 @@ func NewGuard(ctx context.Context, state *ledger.ServerState, cfg GuardConfig) (
 	return &Guard{notes, cfg, make(chan struct{}, 1)}, err
 }
 
-// Declines reports whether a head is not looked at, since that has ended children
-// only and nobody asked for it afterwards.
+// Declines reports whether a head is not judged, because every child died and nobody
+// asked for it since.
 func (g *Guard) Declines(h Head, asked Request) bool {
 	_, ended, at := g.Suspected(h)
 	return ended >= fatal && !asked.Now && !asked.At.After(at)
 }
 
-// Prove has a suspected head judged in a child, one head at a time, and returns the
-// run that the child stored. It is empty for a head that is not under suspicion. The
-// error is [ErrFatal] for a head that ended two children, in which nothing else was:
-// whatever ended the process before, most often it was not the head. Asking for it
-// has it tried again.
+// Prove judges a suspected head in a child, one head at a time, and returns the run that
+// the child stored. The run is empty for a head that is not suspected. The error is
+// [ErrFatal] for a head that killed two children of its own: the process before may have
+// died for another reason. A new request tries the head again.
 func (g *Guard) Prove(ctx context.Context, h Head, asked Request, try Attempt) (run string, err error) {
 	if suspected, _, _ := g.Suspected(h); !suspected {
 		return "", nil
@@ -90,16 +89,16 @@ func (g *Guard) Prove(ctx context.Context, h Head, asked Request, try Attempt) (
 	}
 }
 
-// An Attempt brings a guard what it needs for a head.
+// An Attempt has the functions that a guard needs for a head.
 type Attempt struct {
-	// Job returns what to judge; fetched is called when that was fetched, and more
-	// than once.
+	// Job returns the job. fetched is called, perhaps more than once, when the commit is
+	// fetched.
 	Job func(ctx context.Context) (job Job, fetched func(), err error)
-	// Tell is given how a child ended, in words.
+	// Log logs how a child ended.
 	Log func(line string)
 }
 
-// try has a child judge a head, and notes how that ended.
+// try judges a head in a child, and notes the outcome.
 func (g *Guard) try(ctx context.Context, h Head, a Attempt) (run string, err error) {
 	job, fetched, err := a.Job(ctx)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// forgotten is how long a head is under suspicion that nobody looks at.
+// forgotten is how long a head stays suspected if nobody judges it.
 const forgotten = 90 * 24 * time.Hour
 
-// A Head is a commit of a repository that is looked at for a pull request, or for
-// a branch where Pull is 0.
+// A Head is a commit of a repository that is judged for a pull request, or for a branch
+// if Pull is 0.
 type Head struct {
 	Repository int64
 	Pull       int
 	SHA        string
 }
 
-// Notes name the heads that are being judged, in the ledger. A process that dies
-// leaves them, and the next one suspects those heads and no others. They are safe
-// for concurrent use.
+// Notes list in the ledger the heads that are being judged. A process that dies leaves
+// its notes, and the next one suspects exactly those heads. They are safe for concurrent
+// use.
 type Notes struct {
 	state *ledger.ServerState
 	now   func() time.Time
@@ -32,7 +32,7 @@ type Notes struct {
 	looking  map[Head]int // how many look at it in this process
 }
 
-// openNotes reads what an earlier process left.
+// openNotes reads the notes of earlier processes.
 func openNotes(ctx context.Context, state *ledger.ServerState, now func() time.Time) (*Notes, error) {
 	n := &Notes{state: state, now: now, suspects: map[Head]ledger.Suspect{}, looking: map[Head]int{}}
 	all, err := state.Suspects(ctx)
@@ -51,7 +51,7 @@ func openNotes(ctx context.Context, state *ledger.ServerState, now func() time.T
 	return n, nil
 }
 
-// write stores what is known of a head.
+// write stores the suspicion of a head.
 func (n *Notes) write(ctx context.Context, h Head, s ledger.Suspect) error {
 	s.Repository, s.Pull, s.SHA, s.Noted = h.Repository, h.Pull, h.SHA, n.now()
 	return n.state.AddSuspect(ctx, s)
@@ -61,8 +61,8 @@ func (n *Notes) remove(ctx context.Context, h Head) error {
 	return n.state.RemoveSuspect(ctx, ledger.Suspect{Repository: h.Repository, Pull: h.Pull, SHA: h.SHA})
 }
 
-// Begin notes that a head is judged. A process that dies before end is called has
-// the next one suspect it.
+// Begin notes that a head is being judged. If the process dies before end is called, the
+// next one suspects the head.
 func (n *Notes) Begin(ctx context.Context, h Head) (end func() error, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,8 +82,8 @@ func (n *Notes) Begin(ctx context.Context, h Head) (end func() error, err error)
 	}), nil
 }
 
-// Suspected reports whether an earlier process died while it judged a head, and
-// how many children judging it has ended since, the last one at a time.
+// Suspected reports whether an earlier process died while it judged a head, how many
+// children died of it since, and when the last one did.
 func (n *Notes) Suspected(h Head) (suspected bool, ended int, at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +91,7 @@ func (n *Notes) Suspected(h Head) (suspected bool, ended int, at time.Time) {
 	return suspected, kept.Ended, kept.At
 }
 
-// Count adds a child that judging a head has ended.
+// Count adds a child that died of a head.
 func (n *Notes) Count(ctx context.Context, h Head, at time.Time) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
