@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/confine"
 )
 
-// startTime is what a child may take to come up on a busy machine.
+// startTime bounds a child's start on a busy machine.
 const startTime = 10 * time.Second
 
 // A child is a process that answers one request at a time.
@@ -22,7 +22,7 @@ type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Scanner
-	// memory is what the child remembers of the request before.
+	// memory is the child's memory of the previous request.
 	memory string
 }
 
@@ -62,7 +62,7 @@ func (c *child) ask(ctx context.Context, call Call) error {
 		c.end()
 		return err
 	}
-	// The child keeps its own time; this bounds what it takes besides.
+	// The child keeps its own time; this bounds its overhead.
 	bounded, cancel := context.WithTimeout(ctx, startTime+c.pool.MaxTime)
 	defer cancel()
 	stop := context.AfterFunc(bounded, c.kill)
@@ -91,17 +91,17 @@ func (c *child) ask(ctx context.Context, call Call) error {
 }
 
 func (c *child) kill() {
-	_ = c.cmd.Process.Kill() // it fails when the process has ended
+	_ = c.cmd.Process.Kill() // fails if the process has ended
 }
 
-// end makes sure that the process is gone and returns its exit code.
+// end ensures that the process has ended and returns its exit code.
 func (c *child) end() int {
-	// Without input a child ends by itself, with the code that tells why if it is about
-	// to end for another reason.
+	// Without input a child ends by itself, with the right exit code if it is about to
+	// end for another reason.
 	_ = c.in.Close()
 	if c.out.Err() != nil {
 		c.kill() // it is still writing
 	}
-	_ = c.cmd.Wait() // the state says it too
+	_ = c.cmd.Wait() // the state has the result
 	return c.cmd.ProcessState.ExitCode()
 }

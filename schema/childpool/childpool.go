@@ -1,9 +1,10 @@
-// Package childpool has child processes of this program compute what must not be able to
-// do anything else: they read requests, a line each, and answer each with a line.
+// Package childpool runs untrusted computations in child processes of this program:
+// they read requests, a line each, and answer each with a line.
 //
-// A package that needs one makes a [Pool] with [New], calls [Pool.Serve] at the beginning
-// of main, and asks with [Pool.Ask]. A child that answered waits for the next request;
-// one that does not keep its limits of time and memory ends, and only its request fails.
+// A package that needs one creates a [Pool] with [New], calls [Pool.Serve] at the
+// beginning of main, and sends requests with [Pool.Ask]. A child that answered waits
+// for the next request; one that exceeds its limits of time and memory ends, and only
+// its request fails.
 package childpool
 
 import (
@@ -23,7 +24,7 @@ var (
 	ErrMemory = errors.New("it needed too much memory")
 )
 
-// A StartError says why no child could be started.
+// A StartError is the reason why no child could be started.
 type StartError struct{ Err error }
 
 // Error names the operation.
@@ -32,42 +33,40 @@ func (e *StartError) Error() string { return "start a child process: " + e.Err.E
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A Config says what a pool is for, and what each of its children may take.
+// A Config configures a pool and the limits of its children.
 type Config struct {
-	// Name tells the pools of a program apart: a child is started with the argument
-	// NAME-child. Small letters only.
+	// Name distinguishes a program's pools: a child is started with the argument
+	// NAME-child. Lower-case letters only.
 	Name string
-	// Serves is the function that main has to call, for the error where it does not.
+	// Serves is the function that main must call, for the error if it does not.
 	Serves string
-	// MaxTime is what one request may take, and MaxMemory the bytes of a child.
+	// MaxTime bounds one request, and MaxMemory the bytes of a child.
 	MaxTime   time.Duration
 	MaxMemory uint64
 	// MaxRequest and MaxAnswer bound a line, in bytes.
 	MaxRequest, MaxAnswer int
-	// Confine takes everything from a child that it does not compute with. Where it
-	// fails, as on systems other than Linux, the limits that the child sets itself
-	// remain.
+	// Confine removes all of a child's rights that it does not need for computing. If
+	// it fails, as on systems other than Linux, only the child's own limits remain.
 	Confine func() error
 }
 
 // A Pool is the children of one kind. It is safe for concurrent use.
 type Pool struct {
 	Config
-	// served says that Serve was called: else a child would be a second run of whatever
-	// this program does.
+	// served means that Serve was called: otherwise a child would run the whole program
+	// again.
 	served atomic.Bool
-	// slots has a place for every child that is at work, which bounds the memory that
-	// all of them take together.
+	// slots has a slot for every working child, which bounds their total memory.
 	slots chan struct{}
-	// idle are the children that wait for a request. Those that went meanwhile are found
-	// out when they are asked.
+	// idle are the children that wait for a request. Children that ended meanwhile are
+	// detected by the next request.
 	idle chan *child
 }
 
 // maxChildren bounds the children of a pool that are at work.
 const maxChildren = 4
 
-// New makes a pool. No child is started before the first request.
+// New returns a pool. No child is started before the first request.
 func New(c Config) *Pool {
 	p := &Pool{Config: c, slots: make(chan struct{}, min(maxChildren, runtime.GOMAXPROCS(0)))}
 	p.idle = make(chan *child, cap(p.slots))
@@ -85,22 +84,22 @@ func (p *Pool) isChild() bool {
 
 // A Call is a request to a child.
 type Call struct {
-	// Line writes the request as one line without its end. Memory is what Keep gave for
-	// the request that the same child answered before; empty for a new child.
+	// Line returns the request as one line without its end. memory is the result of
+	// Keep for the previous request to the same child; empty for a new child.
 	Line func(memory string) ([]byte, error)
-	// Accept takes the answer over. With an error, the child counts as broken.
+	// Accept reads the answer. With an error, the child counts as broken.
 	Accept func(line []byte) error
-	// Keep names what the child remembers of the request.
+	// Keep identifies the child's memory of the request.
 	Keep string
 }
 
-// Turn waits until one more child may be at work. The caller has to call done, after
-// [Pool.Ask] at the latest.
+// Turn waits until one more child may work. The caller must call done, after [Pool.Ask]
+// at the latest.
 func (p *Pool) Turn(ctx context.Context) (done func(), err error) {
 	if !p.served.Load() {
 		return nil, fmt.Errorf("main or TestMain must call %s first", p.Serves)
 	}
-	// With a context that has ended, a child could still answer before it is killed.
+	// With an ended context, a child could still answer before it is killed.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -112,8 +111,8 @@ func (p *Pool) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// Ask has a child answer a request, within a turn. The errors are [ErrTime], [ErrMemory],
-// a [StartError], those of the call and that of the context.
+// Ask lets a child answer a request, within a turn. The errors are [ErrTime],
+// [ErrMemory], a [StartError], the call's and the context's.
 func (p *Pool) Ask(ctx context.Context, call Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -124,8 +123,8 @@ func (p *Pool) Ask(ctx context.Context, call Call) error {
 		if err == nil || errors.Is(err, ErrTime) || ctx.Err() != nil {
 			return err
 		}
-		// It had gone, or the requests before had left too little memory: what becomes
-		// of one must not depend on them.
+		// It had ended, or earlier requests had left too little memory: a request's
+		// result must not depend on them.
 	default:
 	}
 	c, err := p.start()

@@ -22,9 +22,9 @@ const (
 	timeCode, memoryCode = 3, 4
 )
 
-// Serve answers requests until there are no more if this process is a child of the pool,
-// and reports whether it is; the program then has to end. An answer is written as JSON.
-// Where a request cannot be read, answer returns false, and the child ends.
+// Serve answers requests until there are no more if this process is a child of the
+// pool, and reports whether it is; the program then has to end. An answer is written as
+// JSON. If a request is unreadable, answer returns false, and the child ends.
 func (p *Pool) Serve(answer func(line []byte) (any, bool)) bool {
 	if !p.isChild() {
 		p.served.Store(true)
@@ -35,7 +35,7 @@ func (p *Pool) Serve(answer func(line []byte) (any, bool)) bool {
 	return true
 }
 
-// restrict makes this process one that computes and does nothing else.
+// restrict restricts this process to computing.
 func (p *Pool) restrict() {
 	// An interrupt from the terminal reaches all its processes; this one ends with its
 	// parent.
@@ -44,11 +44,11 @@ func (p *Pool) restrict() {
 	runtime.GOMAXPROCS(min(2, runtime.NumCPU()))
 	debug.SetMaxStack(maxStack)
 	confine.Memory(p.MaxMemory, memoryCode)
-	_ = p.Confine() // as Config says
+	_ = p.Confine() // as documented by Config
 }
 
 // serve answers line by line. The input is read all the time: its end means that the
-// parent has gone or has given this process up, in the middle of a request too.
+// parent has ended or has abandoned this process, even in the middle of a request.
 func (p *Pool) serve(in io.Reader, out io.Writer, answer func([]byte) (any, bool)) {
 	requests := make(chan []byte)
 	go func() {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// firstOfBoth is where the numbers of all architectures go on together, with
-// Linux 5.1. Runtimes and C libraries do without what came since.
+// firstOfBoth is the number from which all architectures share their numbers, since
+// Linux 5.1. Runtimes and C libraries do not need newer calls.
 const firstOfBoth = unix.SYS_PIDFD_SEND_SIGNAL
 
-// needed lists the calls of a process that computes: those of Go's runtime, of
-// its race detector, and of the threads of C libraries.
+// needed lists the calls of a computing process: the ones of Go's runtime, of its race
+// detector, and of the threads of C libraries.
 var needed = slices.Concat([]uint32{
 	// Open files.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FSTAT,
@@ -35,7 +35,7 @@ var needed = slices.Concat([]uint32{
 	unix.SYS_GETRUSAGE, unix.SYS_GETRLIMIT, unix.SYS_SYSINFO, unix.SYS_UNAME,
 }, neededHere)
 
-// computing compiles what a process that computes is allowed; pid is its own.
+// computing compiles the allowed calls of a computing process; pid is its own.
 func computing(pid uint32) []syscall.SockFilter {
 	program := []syscall.SockFilter{{Code: least, K: firstOfBoth, Jf: 1}, unknown}
 	for _, call := range needed {

@@ -18,8 +18,8 @@ const (
 	filterError = unix.SECCOMP_RET_ERRNO
 )
 
-// Where the filter finds what it looks at, from struct seccomp_data: number,
-// architecture, instruction pointer, arguments.
+// Offsets of the filter's input in struct seccomp_data: number, architecture,
+// instruction pointer, arguments.
 const (
 	atNumber = 0
 	atArch   = 4
@@ -28,12 +28,12 @@ const (
 	atThird  = 16 + 16
 )
 
-// newNamespaces are the flags of clone(2) that make namespaces: in one of its own
+// newNamespaces are the flags of clone(2) that create namespaces: in its own namespace
 // a program has every capability.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
 	unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWCGROUP
 
-// The instructions that filters are made of.
+// The instructions of filters.
 const (
 	load  = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
 	equal = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K
@@ -50,19 +50,19 @@ var (
 	unknown = syscall.SockFilter{Code: reply, K: filterError | uint32(syscall.ENOSYS)}
 )
 
-// CanFilter reports whether the kernel takes filters: it looks at the filter
-// before it finds that there is none.
+// CanFilter reports whether the kernel accepts filters: it checks the filter before it
+// notices that there is none.
 func CanFilter() bool {
 	_, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, 0)
 	return errno == syscall.EFAULT
 }
 
-// FilterThread has the kernel refuse system calls to the calling thread, and to
-// what it starts. The thread needs to have given up new privileges.
+// FilterThread makes the kernel refuse system calls of the calling thread, and of its
+// children. The thread must have given up new privileges.
 func (p Profile) FilterThread() error { return install(p.filter(), 0) }
 
-// filterProcess has the kernel refuse all threads what computing does not need.
-// It has them give up new privileges if the calling thread did.
+// filterProcess makes the kernel refuse all calls of all threads that computing does
+// not need. They give up new privileges if the calling thread did.
 func filterProcess() error { return install(computation.filter(), unix.SECCOMP_FILTER_FLAG_TSYNC) }
 
 func install(filter []syscall.SockFilter, flags uintptr) error {
@@ -78,8 +78,8 @@ func install(filter []syscall.SockFilter, flags uintptr) error {
 	return nil
 }
 
-// filter compiles what a profile is refused. Calls of another architecture,
-// which have other numbers, are refused too.
+// filter compiles the refused calls of a profile. Calls of another architecture, which
+// have other numbers, are refused too.
 func (p Profile) filter() []syscall.SockFilter {
 	// x32 numbers its calls from here on, under amd64's name.
 	const otherNumbers = 0x40000000
@@ -97,19 +97,19 @@ func (p Profile) filter() []syscall.SockFilter {
 	return append(program, p.running()...)
 }
 
-// refused lists the system calls that a program does not get. They are those
-// that the rest of the sandbox does not see.
+// refused lists the system calls refused to a program. They bypass the rest of the
+// sandbox.
 func (p Profile) refused() []uint32 {
 	calls := []uint32{
-		// It does what other calls do, past any filter.
+		// It executes other calls outside of any filter.
 		unix.SYS_IO_URING_SETUP,
 		// Keys of the user are in none of the namespaces.
 		unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 		// Memory that is counted for no process.
 		unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET,
-		// Programs in the kernel, and views of what others do.
+		// Programs in the kernel, and views of other processes.
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN,
-		// Namespaces of its own, or those of others.
+		// New namespaces, and other processes' namespaces.
 		unix.SYS_UNSHARE, unix.SYS_SETNS,
 	}
 	switch p {
@@ -156,8 +156,8 @@ func (p Profile) running() (program []syscall.SockFilter) {
 	if p == Client {
 		return append(program, allow)
 	}
-	// Pairs of sockets connect a process with what it starts. Those of
-	// datagrams could send to any address.
+	// Pairs of sockets connect a process with its children. Datagram sockets could send
+	// to any address.
 	return append(program,
 		syscall.SockFilter{Code: equal, K: unix.SYS_SOCKETPAIR, Jt: 1}, allow,
 		syscall.SockFilter{Code: load, K: atSecond},

@@ -4,5 +4,5 @@ import "golang.org/x/sys/unix"
 
 const filterArch = unix.AUDIT_ARCH_AARCH64
 
-// neededHere is empty: this architecture has no older forms of calls.
+// neededHere is empty: this architecture lacks older forms of calls.
 var neededHere []uint32

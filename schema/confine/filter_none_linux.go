@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// filterProcess is not written for this architecture.
+// filterProcess is not supported on this architecture.
 func filterProcess() error {
 	return fmt.Errorf("filter system calls: %w", errors.ErrUnsupported)
 }

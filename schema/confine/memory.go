@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Memory ends this process with an exit code once it takes more than so many
-// bytes. The kernel bounds what a single allocation may take, where it has the
-// means: then Go's runtime ends the process, with the code [FatalCode].
+// Memory ends this process with an exit code once it takes more than the given number
+// of bytes. If possible, the kernel bounds a single allocation: then Go's runtime ends
+// the process, with the code [FatalCode].
 func Memory(most uint64, code int) {
-	// Below the limit the collector works harder, so that what is garbage does
-	// not count; it stops nothing by itself.
+	// Below the limit the collector works harder, so that garbage does not count; it
+	// stops nothing by itself.
 	debug.SetMemoryLimit(int64(most * 3 / 4)) //nolint:gosec // bounds are constants
 	_ = boundAddresses(most)                  // on other systems than Linux the watch remains
 	go func() {
@@ -26,6 +26,6 @@ func Memory(most uint64, code int) {
 	}()
 }
 
-// FatalCode is what Go's runtime ends with when it gets no memory or a stack
-// grows too large. It cannot be caught.
+// FatalCode is the exit code of Go's runtime when it gets no memory or a stack grows
+// too large. It cannot be caught.
 const FatalCode = 2

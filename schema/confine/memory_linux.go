@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// boundAddresses has the kernel refuse memory.
+// boundAddresses makes the kernel refuse memory.
 //
-// It is the address space that is bounded. Go's runtime reserves it before it
-// uses memory, and ends the process when it gets none. RLIMIT_DATA does not
-// hold: memory that was reserved before is not counted when it comes into use,
-// and the runtime then faults where it expects no refusal. As Go reserves more
-// than a gigabyte at its start, the bound is what there is and twice what is
-// allowed, for the heap grows in steps of 64 MiB and more.
+// It bounds the address space. Go's runtime reserves it before it uses memory, and ends
+// the process if it gets none. RLIMIT_DATA does not work: memory that was reserved
+// before is not counted when it is first used, and the runtime then faults where it
+// expects no refusal. Since Go reserves more than a gigabyte at its start, the bound is
+// the present size plus twice the allowed memory, because the heap grows in steps of 64
+// MiB and more.
 func boundAddresses(most uint64) error {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

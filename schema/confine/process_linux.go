@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process leaves this process with its memory, its threads, the clock and the
-// descriptors that are open. From then on the kernel refuses to all its threads:
+// Process restricts this process to its memory, its threads, the clock and its open
+// descriptors. From then on the kernel refuses all its threads:
 //
 //   - every new descriptor: files, folders, sockets, pipes, events;
 //   - every look at a path, and every change to one: stat, chmod, chown, rename;
@@ -22,17 +22,17 @@ import (
 //   - ptrace, the memory of other processes, and signals to them;
 //   - namespaces, mounts, keys, shared memory, message queues, semaphores, bpf,
 //     perf_event_open and io_uring;
-//   - everything else that is not on the list of what computing needs, and all
+//   - everything else that is not on the list of calls needed for computing, and all
 //     calls that came with or after Linux 5.1.
 //
 // Privileges cannot be regained, and no core is dumped.
 //
-// The error says what the machine does not offer; whatever it does offer is in
-// force then too, and the process can go on. Timers and the memory of the heap
-// work as before. The process has to read its files before.
+// The error names the restrictions that the machine does not support; the supported
+// ones are then active too, and the process can continue. Timers and heap memory work
+// as before. The process must read its files before.
 func Process() error {
-	// Go's runtime opens two descriptors for its first timer, and ends the
-	// process where it gets none.
+	// Go's runtime opens two descriptors for its first timer, and ends the process if
+	// it gets none.
 	time.AfterFunc(time.Hour, func() {}).Stop()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -40,7 +40,7 @@ func Process() error {
 	if err != nil {
 		err = fmt.Errorf("give up new privileges: %w", err)
 	}
-	// Each step needs what the next one refuses.
+	// Each step needs calls that the next one refuses.
 	return errors.Join(err, restrictFiles(), openNothing(), filterProcess())
 }
 
@@ -81,9 +81,9 @@ func restrictThreads(abi, rules int) error {
 			return nil
 		}
 	}
-	// The library signals each thread that it finds in /proc, while the rules are
-	// in force for its own. Where it finds none, it ends the process; where /proc
-	// is of another PID namespace, it never ends.
+	// The library signals each thread in /proc after its own thread is restricted. If
+	// it finds none, it ends the process; if /proc belongs to another PID namespace, it
+	// never ends.
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return errors.New("/proc does not have the threads of this process")
 	}
@@ -96,7 +96,7 @@ func restrictThreads(abi, rules int) error {
 	return landlock.AllThreadsLandlockRestrictSelf(rules, 0)
 }
 
-// allowThreads has the rules allow to list the threads of this process.
+// allowThreads adds a rule that allows listing this process's threads.
 func allowThreads(rules int) error {
 	fd, err := unix.Open("/proc/self/task", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -4,5 +4,5 @@ package confine
 
 import "errors"
 
-// Process refuses nothing here, and gives [errors.ErrUnsupported].
+// Process refuses nothing here, and returns [errors.ErrUnsupported].
 func Process() error { return errors.ErrUnsupported }

@@ -2,7 +2,7 @@ package confine
 
 import landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
-// A Profile says what a process is for. The kernel refuses it more or less.
+// A Profile is the purpose of a process, which determines its rights.
 type Profile int
 
 const (
@@ -10,15 +10,15 @@ const (
 	Program Profile = iota
 	// Client is a program of a stranger that may use the network.
 	Client
-	// Loopback is a program of a stranger in a network namespace of its own, which
-	// may connect to what listens there over TCP, and to nothing else.
+	// Loopback is a stranger's program in a private network namespace, which may
+	// connect to listeners there over TCP, and to nothing else.
 	Loopback
-	// computation is what Process leaves.
+	// computation is the profile of Process.
 	computation
 )
 
-// Ruleset lists what Landlock restricts in a version of its interface, unless a
-// rule allows it.
+// Ruleset lists everything that a version of Landlock restricts unless a rule allows
+// it.
 func (p Profile) Ruleset(abi int) *landlock.RulesetAttr {
 	attr := &landlock.RulesetAttr{HandledAccessFS: landlock.AccessFSRefer - 1}
 	for version, right := range map[int]uint64{
@@ -39,7 +39,7 @@ func (p Profile) Ruleset(abi int) *landlock.RulesetAttr {
 		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
 	}
 	if p == Loopback {
-		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP // nobody else is in its namespace
+		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP // its namespace is private
 	}
 	if abi >= 6 {
 		attr.Scoped |= landlock.ScopeAbstractUnixSocket

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// totalTime is what the evaluations of one budget may take together, and
-	// timeEach what each of them adds to that: many times what a usual file
-	// takes, so that any number of those comes through.
+	// totalTime bounds all evaluations of one budget, and timeEach is added for each:
+	// many times the duration of a usual file, so that any number of usual files
+	// succeeds.
 	totalTime = 30 * time.Second
 	timeEach  = 100 * time.Millisecond
 )
 
-// errSpent says that a budget is used up.
+// errSpent means that a budget is used up.
 var errSpent = errors.New("the evaluations took too long together")
 
-// A Budget bounds what many evaluations take together: a repository with a
-// thousand files that never end would keep us for hours. The zero value has
-// nothing to spend; nil has no bound. It may be used by many goroutines.
+// A Budget bounds the total time of many evaluations: a repository with a thousand
+// endless files would take hours. The zero value has nothing to spend; nil is
+// unbounded. It is safe for concurrent use.
 type Budget struct {
-	// Unstarted is told that no child could be started, which no file is to blame
-	// for. It is set before the first evaluation; nil tells nobody.
+	// Unstarted is called if no child could be started, which is not a file's fault.
+	// Set it before the first evaluation; nil ignores it.
 	Unstarted func(error)
 
 	each time.Duration
@@ -30,7 +30,7 @@ type Budget struct {
 	left time.Duration // guarded by mu
 }
 
-// NewBudget returns what the evaluations of one repository may take.
+// NewBudget returns the budget of one repository's evaluations.
 func NewBudget() *Budget { return &Budget{each: timeEach, left: totalTime} }
 
 // isSpent reports whether nothing may be evaluated any more.
@@ -50,7 +50,7 @@ func (b *Budget) unstarted(err error) {
 	}
 }
 
-// spend takes the time of one evaluation.
+// spend subtracts the time of one evaluation.
 func (b *Budget) spend(took time.Duration) {
 	if b == nil {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/childpool"
 )
 
-// ErrLimit says that an evaluation took too long or too much memory.
+// ErrLimit means that an evaluation took too much time or memory.
 var ErrLimit = errors.New("the evaluation passed its limits")
 
 // maxConstraints bounds the text of all constraints of a set.
@@ -31,7 +31,7 @@ type File struct {
 //
 // The zero value demands nothing. Constraints may be used from many goroutines.
 type Constraints struct {
-	// Fields are those that the files name in definitions, and the definitions.
+	// Fields are the fields that the files name in definitions, and the definitions.
 	Fields []ConstrainedField
 
 	budget  *Budget
@@ -46,13 +46,13 @@ type ConstrainedField struct {
 	Def   string `json:"def"`
 	Field string `json:"field,omitempty"`
 	At    FilePos
-	// Used says of a definition that the files refer to it.
+	// Used means that the files refer to the definition.
 	Used bool `json:"used,omitempty"`
 }
 
 // A FilePos is a place in one of the files of a set.
 type FilePos struct {
-	// Index counts the files from 0. It is all that the child sends.
+	// Index counts the files from 0. The child sends nothing else.
 	Index int `json:"file"`
 	Pos
 	// File is its name.
@@ -62,7 +62,7 @@ type FilePos struct {
 // String renders the place as file:line:column.
 func (p FilePos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// A FileProblem says what is wrong with a file of a set.
+// A FileProblem is a mistake in a file of a set.
 type FileProblem struct {
 	At                  FilePos
 	Rule, Message, Hint string
@@ -80,17 +80,17 @@ func (p FileProblems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// A Violation is a value that does not hold what a constraint demands.
+// A Violation is a value that violates a constraint.
 type Violation struct {
 	// Path leads to the value; the indices of lists are written in digits.
 	Path []string `json:"path"`
 	// Missing marks a field that is not there.
 	Missing bool `json:"missing,omitempty"`
-	// Message is the constraint's own: the text of its error("…"), or what
-	// is a comment above the field. Own is false if it has none.
+	// Message is the constraint's own: the text of its error("…"), or a comment above
+	// the field. Own is false without one.
 	Message string `json:"message"`
 	Own     bool   `json:"own,omitempty"`
-	// By is the constraint. It has no name where CUE does not tell.
+	// By is the constraint. It has no name if CUE does not report it.
 	By FilePos `json:"by"`
 }
 
@@ -98,13 +98,13 @@ type Violation struct {
 // against one of their definitions.
 type RuleRequest struct {
 	ID     string          `json:"id"`
-	Schema [][]byte        `json:"schema,omitempty"` // left out where the child has the set
+	Schema [][]byte        `json:"schema,omitempty"` // omitted if the child has the set
 	Files  [][]byte        `json:"files,omitempty"`
 	Def    string          `json:"def,omitempty"` // empty only compiles
 	Value  json.RawMessage `json:"value,omitempty"`
 }
 
-// A RuleAnswer is what the child says of a RuleRequest.
+// A RuleAnswer is the child's answer to a RuleRequest.
 type RuleAnswer struct {
 	Problems   []FileProblem      `json:"problems,omitempty"`
 	Fields     []ConstrainedField `json:"fields,omitempty"`
@@ -148,8 +148,7 @@ func (b *Budget) Compile(ctx context.Context, schema, files []File) (*Constraint
 	return c, nil
 }
 
-// Touches reports whether the files demand something of a definition, or of
-// one that it is made of.
+// Touches reports whether the files constrain a definition, or a part of one.
 func (c *Constraints) Touches(def string) bool { return c != nil && c.touched[def] }
 
 // Check holds a JSON value that the schema accepts against the constraints of
@@ -191,7 +190,7 @@ func (c *Constraints) overrun(ctx context.Context, r RuleRequest, err error) Fil
 		"look for comprehensions, lists or strings that grow, and for definitions that refer to themselves")
 }
 
-// whole is a problem of a file as a whole.
+// whole returns a problem of a file as a whole.
 func (c *Constraints) whole(i int, rule, message, hint string) FileProblems {
 	return FileProblems{{FilePos{i, Pos{0, 1, 1}, c.files[i].Name}, rule, message, hint}}
 }
@@ -213,7 +212,7 @@ func (c *Constraints) ask(ctx context.Context, r RuleRequest) (RuleAnswer, error
 	return out, err
 }
 
-// decode believes as little of the answer as that of a file.
+// decode trusts the answer as little as a file's answer.
 func (c *Constraints) decode(line []byte) (RuleAnswer, error) {
 	var out RuleAnswer
 	if err := json.Unmarshal(line, &out); err != nil {

@@ -1,16 +1,15 @@
-// Package cuefile evaluates .cue files that strangers wrote and gives their
-// values with the places they come from.
+// Package cuefile evaluates strangers' .cue files and returns their values with
+// positions.
 //
-// Most callers want [Budget.Evaluate]; main and TestMain first call ServeChild of package
-// cueeval, which is the child.
+// Most callers want [Budget.Evaluate]; main and TestMain first call ServeChild of
+// package cueeval, which is the child.
 //
-// CUE is a programming language: a file of a few lines asks for a terabyte or
-// for a million years, and the evaluator cannot be told when to stop. So it
-// runs in a child process of the same program, under limits of time, memory,
-// nesting and output that end the child and not us. The child gets the bytes
-// of one file over a pipe, an empty environment, and on Linux no right to open
-// anything. It evaluates one file at a time and then waits for the next, since
-// starting a process takes many times what a usual file takes.
+// CUE is a programming language: a file of a few lines can need a terabyte or a million
+// years, and the evaluator cannot be interrupted. So it runs in a child process of the
+// same program, under limits of time, memory, nesting and output that end the child and
+// not us. The child gets the bytes of one file over a pipe, an empty environment, and
+// on Linux no right to open anything. It evaluates one file at a time and then waits
+// for the next, since starting a process takes many times as long as a usual file.
 package cuefile
 
 import (
@@ -35,13 +34,13 @@ const (
 	// MaxText bounds the names, strings and numbers of a file, in bytes and
 	// together: a short file can repeat a long string.
 	MaxText = 4 << 20
-	// maxInput bounds the file itself. Callers have a lower bound of their own.
+	// maxInput bounds the file itself. Callers have their own lower bound.
 	maxInput = 1 << 20
 	// MaxProblems is how many problems of a file are reported.
 	MaxProblems = 100
 )
 
-// A Kind says what a Value is.
+// A Kind is the type of a Value.
 type Kind string
 
 // The kinds of JSON.
@@ -56,18 +55,17 @@ const (
 
 // A Pos is a place in the file.
 type Pos struct {
-	// Offset counts bytes from 0. It is all that the child sends.
+	// Offset counts bytes from 0. The child sends nothing else.
 	Offset int `json:"offset"`
 	// Line and Column count from 1, columns in code points.
 	Line   int `json:"-"`
 	Column int `json:"-"`
 }
 
-// A Value is what JSON can hold, with its place.
+// A Value is a JSON value with its position.
 type Value struct {
 	Kind Kind `json:"kind"`
-	// At is the position of the value; a computed one has the position of the
-	// value that it is in.
+	// At is the position of the value; a computed one has its parent's position.
 	At Pos `json:"at"`
 	// Text is a string's text, a number as JSON, true or false.
 	Text   string   `json:"text,omitempty"`
@@ -83,7 +81,7 @@ type Field struct {
 	Value *Value `json:"value"`
 }
 
-// A Problem says why a file has no value.
+// A Problem is the reason why a file has no value.
 type Problem struct {
 	At Pos `json:"at"`
 	// Rule is a stable kebab-case name.
@@ -92,8 +90,8 @@ type Problem struct {
 	Hint    string `json:"hint"`
 }
 
-// Problems are all that was found in a file. It is the error of a file that is
-// wrong; every other error means that no evaluation came about.
+// Problems are all problems of a file. They are the error of an invalid file; every
+// other error means that the evaluation failed.
 type Problems []Problem
 
 // Error returns a line for each problem.
@@ -105,18 +103,17 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// An Answer is what the child says of one file: a value or problems.
+// An Answer is the child's answer about one file: a value or problems.
 type Answer struct {
 	Value    *Value   `json:"value,omitempty"`
 	Problems Problems `json:"problems,omitempty"`
 }
 
-// Evaluate returns the value of a .cue file as JSON sees it: hidden fields,
-// definitions, optional fields and attributes are not part of it. The file is
-// all there is: no package but CUE's own, no other file, no registry, no
-// network. A problem of the file, or of the time that it took, is an
-// error of type [Problems]. A nil budget has no bound but that of each file. It
-// may be called from many goroutines.
+// Evaluate returns the value of a .cue file as JSON sees it, without hidden fields,
+// definitions, optional fields and attributes. The file must be self-contained: no
+// package except CUE's own, no other file, no registry, no network. A problem of the
+// file, or of its time, is an error of type [Problems]. A nil budget only bounds each
+// file. It is safe for concurrent use.
 func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value, error) {
 	if len(data) > maxInput {
 		return nil, fmt.Errorf("evaluate %s: it has %d bytes, more than %d", file, len(data), maxInput)
@@ -141,8 +138,8 @@ func (b *Budget) Evaluate(ctx context.Context, file string, data []byte) (*Value
 	return out.Value, nil
 }
 
-// exceeded is the problem of a file that was given up. The position of the
-// evaluator in it is unknown.
+// exceeded returns the problem of a file whose evaluation was ended. The evaluator's
+// position in it is unknown.
 func exceeded(message string) Problems {
 	return Problems{{Pos{0, 1, 1}, "cue-limit", message, "look for comprehensions, lists or strings that grow, and for definitions that refer to themselves"}}
 }

@@ -8,9 +8,8 @@ import (
 	"sort"
 )
 
-// decode reads what the child says of a file. The child ran what a stranger
-// wrote, so nothing of its answer is believed: neither the form nor the limits
-// nor the places.
+// decode reads the child's answer about a file. The child ran a stranger's code, so
+// nothing in its answer is trusted: neither the form nor the limits nor the positions.
 func decode(line, data []byte) (Answer, error) {
 	var out Answer
 	if err := json.Unmarshal(line, &out); err != nil {

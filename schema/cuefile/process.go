@@ -17,7 +17,7 @@ const (
 	maxRequest = maxAnswer + 4*maxInput
 )
 
-// confineProcess is a variable for tests, which try what it leaves.
+// confineProcess is a variable so that tests can remove the confinement.
 var confineProcess = confine.Process
 
 // pool is the processes that evaluate, one file at a time.
@@ -26,8 +26,8 @@ var pool = childpool.New(childpool.Config{
 	Confine: func() error { return confineProcess() },
 })
 
-// Serve has answer take requests until there are no more if this process was started by
-// [Budget.Evaluate], and reports whether it was; the program then has to end.
+// Serve answers requests until there are no more if [Budget.Evaluate] started this
+// process, and reports whether it did; the program then has to end.
 func Serve(answer func(Request) any) bool {
 	return pool.Serve(func(line []byte) (any, bool) {
 		var r Request
@@ -44,8 +44,8 @@ type Request struct {
 	Rules  *RuleRequest `json:"rules,omitempty"`
 }
 
-// ask has one child answer one request, in the time that the budget has left.
-// An answer that accept refuses counts as none.
+// ask lets one child answer one request, in the budget's remaining time. An answer that
+// accept refuses does not count.
 func (b *Budget) ask(ctx context.Context, r Request, accept func([]byte) error) error {
 	done, err := pool.Turn(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Budget) ask(ctx context.Context, r Request, accept func([]byte) error) 
 	return err
 }
 
-// line writes a request, without the constraints that the child has.
+// line encodes a request, without constraints that the child has.
 func (r Request) line(known string) ([]byte, error) {
 	if r.Rules != nil && r.Rules.ID == known {
 		rules := *r.Rules

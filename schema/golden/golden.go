@@ -1,5 +1,5 @@
-// Package golden holds what a test makes against a file that people have read.
-// Every test that imports it has the flag -update, which rewrites the files.
+// Package golden compares a test's output with a reviewed file. Every test that imports
+// it has the flag -update, which rewrites the files.
 package golden
 
 import (
@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "rewrite the golden files and recordings
 // Update reports whether files are to be rewritten.
 func Update() bool { return *update }
 
-// Compare fails the test where the text is not that of the file, which is
-// written first under -update.
+// Compare fails the test if the text differs from the file, which -update rewrites
+// first.
 func Compare(tb testing.TB, file, got string) {
 	tb.Helper()
 	if *update {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// JSON compares a value, written as JSON, with a file. Empty fields that have
-// Go's own names are left out, so that the file shows what is said and nothing
-// else; fields that are named for JSON are shown whole.
+// JSON compares a value, written as JSON, with a file. Empty fields with Go names are
+// omitted, so that the file only shows the content; fields with JSON names are shown
+// completely.
 func JSON(tb testing.TB, file string, value any) {
 	tb.Helper()
 	raw, err := json.Marshal(value)

@@ -1,5 +1,5 @@
-// Package ignore reads .gavelignore, which says in the syntax of .gitignore what
-// is not looked at.
+// Package ignore reads .gavelignore, which lists ignored files in the syntax of
+// .gitignore.
 package ignore
 
 import (
@@ -34,13 +34,13 @@ type PatternError struct {
 	Line int // 1-based
 }
 
-// Error says how long a pattern may be.
+// Error names the bound of a pattern.
 func (p *PatternError) Error() string {
 	return fmt.Sprintf("a pattern has more than %d bytes", longestPattern)
 }
 
-// Read returns the rules of the repository; a file that does not exist has none.
-// A pattern that is too long is a [*PatternError].
+// Read returns the rules of the repository; a missing file has none. A pattern that is
+// too long is a [*PatternError].
 func Read(fsys fs.FS) (Rules, error) {
 	data, err := schema.ReadFile(fsys, File, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func Read(fsys fs.FS) (Rules, error) {
 		var r rule
 		line, r.negated = strings.CutPrefix(line, "!")
 		line, r.folder = strings.CutSuffix(line, "/")
-		line = strings.ReplaceAll(line, "[!", "[^") // as wildcard.Match has it
+		line = strings.ReplaceAll(line, "[!", "[^") // in the syntax of wildcard.Match
 		// A pattern without a slash in it matches at any depth.
 		if rooted, ok := strings.CutPrefix(line, "/"); ok {
 			r.glob = rooted
@@ -98,8 +98,8 @@ func Matcher(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
 	}, nil
 }
 
-// ExcludeAbove reports whether a folder that a path is in is excluded: what is
-// in it cannot be taken back.
+// ExcludeAbove reports whether a parent folder of a path is excluded: its content
+// cannot be included again.
 func (rules Rules) ExcludeAbove(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if rules.Exclude(Path{dir, true}) {

@@ -18,8 +18,8 @@ var (
 	errMemory = fmt.Errorf("the function needs more memory than %d MiB", MaxMemory>>20)
 )
 
-// confineProcess is a variable for tests, which try what it leaves. The interpreter
-// lacks everything that a kernel cannot refuse.
+// confineProcess is a variable so that tests can remove the confinement. The
+// interpreter itself lacks everything that a kernel cannot refuse.
 var confineProcess = confine.Process
 
 // pool is the processes that run functions, one at a time.
@@ -28,8 +28,8 @@ var pool = childpool.New(childpool.Config{
 	Confine: func() error { return confineProcess() },
 })
 
-// Serve has run answer calls until there are no more if this process was started by [Run],
-// and reports whether it was; the program then has to end.
+// Serve answers calls by run until there are no more if [Run] started this process, and
+// reports whether it did; the program then has to end.
 func Serve(run func(Call) Answer) bool {
 	return pool.Serve(func(line []byte) (any, bool) {
 		var c Call
@@ -40,7 +40,7 @@ func Serve(run func(Call) Answer) bool {
 	})
 }
 
-// ask has a child run a function.
+// ask lets a child run a function.
 func ask(ctx context.Context, c Call) (Answer, error) {
 	var out Answer
 	done, err := pool.Turn(ctx)

@@ -1,12 +1,12 @@
-// Package javascript runs functions that definitions write in JavaScript, in child
-// processes that can only compute. Nobody trusts them.
+// Package javascript runs untrusted JavaScript functions of definitions, in child
+// processes that can only compute.
 //
-// Most callers want [Budget.Run], or [Run] where each call is bounded alone; main and
-// TestMain call interpreter.ServeChild first.
+// Most callers want [Budget.Run], or [Run] to bound each call alone; main and TestMain
+// call interpreter.ServeChild first.
 //
-// The interpreter has the language and nothing else: no files, no network, no modules, no
-// timers. The kernel refuses the child everything but to compute (package confine), and
-// the child ends where a function takes too long or too much memory.
+// The interpreter only has the language: no files, no network, no modules, no timers.
+// The kernel only allows the child to compute (package confine), and the child ends if
+// a function takes too much time or memory.
 package javascript
 
 import (
@@ -35,27 +35,27 @@ type Call struct {
 	Code string `json:"code"`
 	// Args are the arguments, as JSON.
 	Args []json.RawMessage `json:"args,omitempty"`
-	// Pure functions give the same at any time: reading the clock or a random number
-	// throws. Else random numbers are the same in each call.
+	// Pure functions always return the same: reading the clock or a random number
+	// throws. Otherwise random numbers are the same in each call.
 	Pure bool `json:"pure,omitempty"`
 }
 
-// An Answer is what came of a call: the value as JSON, what was thrown, or why the code is
-// not a function. A promise gives what it is resolved with.
+// An Answer is the result of a call: the value as JSON, the thrown error, or the reason
+// why the code is not a function. A promise returns its resolved value.
 type Answer struct {
 	Value   json.RawMessage `json:"value,omitempty"`
 	Thrown  string          `json:"thrown,omitempty"`
 	Invalid string          `json:"invalid,omitempty"`
 }
 
-// Run calls a function. The error says that it took too long or too much memory, or that
+// Run calls a function. The error means that it took too much time or memory, or that
 // no child answered.
 func Run(ctx context.Context, c Call) (Answer, error) {
 	return ask(ctx, c)
 }
 
-// Inline is code of a definition as a function of named parameters: an expression is
-// returned, and code of several lines has its own return.
+// Inline converts code of a definition to a function with named parameters: an
+// expression is returned, and code of several lines has its own return.
 func Inline(code, parameters string) string {
 	code = strings.TrimSpace(code)
 	if !strings.Contains(code, "\n") && !strings.HasPrefix(code, "return ") && !strings.HasPrefix(code, "return(") {
@@ -67,19 +67,18 @@ func Inline(code, parameters string) string {
 // The bounds of a [Budget].
 const (
 	totalTime = 30 * time.Second
-	// timeEach is what each call adds to the total: many times what a usual one takes,
-	// so that any number of those comes through.
+	// timeEach is the time that each call adds to the total: many times a usual call's,
+	// so that any number of usual calls succeeds.
 	timeEach = 5 * time.Millisecond
 	// maxOver is how many calls may break their limit.
 	maxOver = 3
 )
 
-// A Budget bounds what the functions of one repository take together while its
-// definitions are compiled. A nil budget has no bound but that of each call. It may be
-// used by many goroutines.
+// A Budget bounds the total time of one repository's functions while its definitions
+// are compiled. A nil budget only bounds each call. It is safe for concurrent use.
 type Budget struct {
-	// Unstarted is told that no child could be started, which no definition is to blame
-	// for. It is set before the first call; nil tells nobody.
+	// Unstarted is called if no child could be started, which is not a definition's
+	// fault. Set it before the first call; nil ignores it.
 	Unstarted func(error)
 
 	mu   sync.Mutex
@@ -87,14 +86,14 @@ type Budget struct {
 	over int           // calls that broke their limit, guarded by mu
 }
 
-// NewBudget returns what the functions of one repository may take.
+// NewBudget returns the budget of one repository's functions.
 func NewBudget() *Budget { return &Budget{left: totalTime} }
 
-// errSpent says that a budget is used up.
+// errSpent means that a budget is used up.
 var errSpent = errors.New("the functions of the definitions take too long together")
 
-// Run calls a function and returns its value. The error is a [*MissingError], what the
-// function throws, or why there is no value.
+// Run calls a function and returns its value. The error is a [*MissingError], thrown by
+// the function, or the reason for a missing value.
 func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 	if b.isSpent() {
 		return nil, errSpent
@@ -115,7 +114,7 @@ func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 	return out.Value, nil
 }
 
-// Missing is a [*MissingError] where the function ended because of one, else nil.
+// Missing returns a [*MissingError] if the function ended because of one, else nil.
 func (a Answer) Missing() error {
 	if m := absent.FindStringSubmatch(a.Thrown); m != nil {
 		return &MissingError{Name: m[1]}
@@ -123,15 +122,15 @@ func (a Answer) Missing() error {
 	return nil
 }
 
-// A MissingError is about a function that needs what only a program has.
+// A MissingError is about a function that needs something only a program has.
 type MissingError struct{ Name string }
 
-// Error names what is missing.
+// Error names the missing thing.
 func (e *MissingError) Error() string {
 	return "the function uses " + e.Name + ", which only a program has"
 }
 
-// absent matches what is thrown where a name of Node.js is used.
+// absent matches the error thrown for a name of Node.js.
 var absent = lazyregexp.New(`^ReferenceError: (require|import|process|fetch|Buffer|setTimeout|setInterval|setImmediate|__dirname|__filename|global|URL|TextEncoder|TextDecoder|crypto|structuredClone|queueMicrotask) is not defined`)
 
 func (b *Budget) isSpent() bool {
@@ -143,7 +142,7 @@ func (b *Budget) isSpent() bool {
 	return b.left <= 0 || b.over >= maxOver
 }
 
-// spend takes over what a call took, and how it ended.
+// spend subtracts the time of a call, and records its end.
 func (b *Budget) spend(took time.Duration, err error) {
 	if b == nil {
 		return
@@ -160,7 +159,7 @@ func (b *Budget) spend(took time.Duration, err error) {
 	}
 }
 
-// clip shortens what a function throws.
+// clip shortens a thrown message.
 func clip(s string) string {
 	const most = 200
 	if runes := []rune(strings.Join(strings.Fields(s), " ")); len(runes) > most {

@@ -15,12 +15,13 @@ var (
 	listedExport  = lazyregexp.New(`(?m)^export\s*\{([^{}]*)\}\s*;?\s*$`)
 )
 
-// Module is an expression for a function of a file: the one that it exports under a name,
-// else the one that it is or has as default. The file is a module of Node.js or of
+// Module returns an expression for a function of a file: the one that it exports under
+// a name, else the file's own or default one. The file is a module of Node.js or of
 // ECMAScript without imports. Its console writes nothing.
 func Module(source, name string) string { return module(source, name, "") }
 
-// Value is like [Module] for a file that may export a value, which the function returns.
+// Value is like [Module] for a file that may export a value, which the function
+// returns.
 func Value(source, name string) string {
 	return module(source, name, "const value = named && all && all[named] || all && all.default || all;\nif (value !== undefined) return () => value;\n")
 }
@@ -38,7 +39,7 @@ func module(source, name, other string) string {
 	return b.String()
 }
 
-// commonJS is a module of ECMAScript as one of Node.js. A module of Node.js stays as it is.
+// commonJS converts an ECMAScript module to Node.js. A Node.js module is unchanged.
 func commonJS(source string) string {
 	if importing.MatchString(source) {
 		return "throw new ReferenceError('import is not defined');"

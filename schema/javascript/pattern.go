@@ -9,7 +9,7 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// MaxPattern bounds the bytes of a pattern that RE2 does not have.
+// MaxPattern bounds the bytes of a pattern that RE2 does not support.
 const MaxPattern = 1024
 
 // IsPattern reports whether the interpreter accepts a pattern with its flags. It accepts at most
@@ -26,8 +26,9 @@ func IsPattern(pattern, flags string) bool {
 	return err == nil
 }
 
-// isOwnPattern reports whether JavaScript has a pattern and RE2 does not, such as one that looks
-// ahead or refers back. It is false for patterns that are invalid in both.
+// isOwnPattern reports whether JavaScript supports a pattern and RE2 does not, such as
+// one with lookahead or backreferences. It is false for patterns that are invalid in
+// both.
 func isOwnPattern(pattern, flags string) bool {
 	if len(pattern) > MaxPattern {
 		return false

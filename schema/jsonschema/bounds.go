@@ -22,7 +22,7 @@ const (
 	maxNumber  = 1000    // characters of a number
 )
 
-// hugeExponent is one that costs more memory than anybody means.
+// hugeExponent matches an exponent that costs more memory than anybody intends.
 var hugeExponent = lazyregexp.New(`[eE][+-]?0*[0-9]{4}`)
 
 // checkValue refuses nesting and numbers that cost too much.
@@ -53,9 +53,8 @@ func checkValue(value any, depth int) error {
 
 var errSteps = errors.New("too many steps")
 
-// bound makes every subschema count its checks, before it does anything that
-// can lead to others. The error says that subschemas about the same value are
-// too deep in one another, or without end.
+// bound makes every subschema count its checks, before it can lead to others. The error
+// means that subschemas about the same value are nested too deeply, or endlessly.
 func (s *Schema) bound() error {
 	seen := map[*jsonschema.Schema]bool{}
 	s.visit(s.compiled, seen)
@@ -68,7 +67,7 @@ func (s *Schema) bound() error {
 	return nil
 }
 
-// visit prepares a subschema and all that it leads to.
+// visit prepares a subschema and everything that it leads to.
 func (s *Schema) visit(sub *jsonschema.Schema, seen map[*jsonschema.Schema]bool) {
 	if sub == nil || seen[sub] {
 		return
@@ -80,8 +79,8 @@ func (s *Schema) visit(sub *jsonschema.Schema, seen map[*jsonschema.Schema]bool)
 	}
 }
 
-// chain is how many subschemas are in one another about the same value, from
-// this one on. One that comes back to itself has more than any may have.
+// chain returns the depth of subschemas about the same value, from this one on. A cycle
+// exceeds every bound.
 func chain(sub *jsonschema.Schema, chains map[*jsonschema.Schema]int) int {
 	if sub == nil {
 		return 0
@@ -98,8 +97,8 @@ func chain(sub *jsonschema.Schema, chains map[*jsonschema.Schema]int) int {
 	return longest + 1
 }
 
-// count takes a step for each check of a subschema. Once there are none left
-// every check ends at once.
+// count counts each check of a subschema. Once the steps are used up, every check ends
+// at once.
 func (s *Schema) count(sub *jsonschema.Schema) {
 	format := sub.Format
 	sub.Format = &jsonschema.Format{Name: "steps", Validate: func(v any) error {
@@ -143,7 +142,7 @@ func partSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// listed are the subschemas in a field that may have one, several or none.
+// listed returns the subschemas in a field that may have one, several or none.
 func listed(field any) []*jsonschema.Schema {
 	switch x := field.(type) {
 	case *jsonschema.Schema:

@@ -1,13 +1,13 @@
-// Package jsonschema checks JSON against JSON Schemas: draft 2020-12, or
-// draft-07 where $schema names it.
+// Package jsonschema checks JSON against JSON Schemas: draft 2020-12, or draft-07 where
+// $schema names it.
 //
-// [Compile] refuses a keyword that the draft does not have, so that no typing
-// error is silently without effect. References stay within the schema: nothing
-// is read from a file or a network. Known formats are checked, others are not.
-// Patterns are RE2, so the time that one takes grows with the text alone.
+// [Compile] rejects a keyword that the draft does not have, so that no typo is silently
+// ignored. References stay within the schema: nothing is read from a file or a network.
+// Known formats are checked, others are not. Patterns are RE2, so their time only
+// depends on the text.
 //
-// A schema and a value may both be a stranger's. Their size, their nesting and
-// the steps of a check are bounded, and what exceeds a bound is an error.
+// A schema and a value may both be a stranger's. Their size, their nesting and the
+// steps of a check are bounded, and what exceeds a bound is an error.
 package jsonschema
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// address is what the library calls a schema.
+// address is the library's name for a schema.
 const address = "urn:gavel:schema"
 
-// A Schema says which values are allowed. It is safe for concurrent use.
+// A Schema describes the allowed values. It is safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
 
@@ -35,13 +35,13 @@ type Schema struct {
 	left int
 }
 
-// Compile reads a schema, which may be true or false. The error is an
-// [*UnknownError] for a name that JSON Schema does not have; any other says
-// what is wrong and where.
+// Compile compiles a schema, which may be true or false. The error is an
+// [*UnknownError] for a name that JSON Schema does not have; any other describes the
+// mistake with its position.
 func Compile(raw []byte) (*Schema, error) { return compile(raw, "") }
 
-// CompileDefinition reads the schema that is called name in $defs of a schema.
-// Errors are those of [Compile].
+// CompileDefinition compiles the schema of a name in a schema's $defs. It returns the
+// errors of [Compile].
 func CompileDefinition(raw []byte, name string) (*Schema, error) {
 	return compile(raw, "#/$defs/"+name)
 }
@@ -69,7 +69,7 @@ func compile(raw []byte, fragment string) (*Schema, error) {
 	return s, s.bound()
 }
 
-// readable is an error of the library without what only the library knows.
+// readable converts a library error to words that people understand.
 func readable(err error, doc any) error {
 	if refused, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if invalid, ok := errors.AsType[*jsonschema.ValidationError](refused.Err); ok {
@@ -93,9 +93,9 @@ func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	return regexp.Compile(pattern)
 }
 
-// Check returns nil where a value fits the schema. The error is a [*Mismatch]
-// where it does not fit, is not JSON, or exceeds a bound by itself. Any other
-// says that the schema is too complex for the value.
+// Check returns nil if a value fits the schema. The error is a [*Mismatch] if it does
+// not fit, is not JSON, or exceeds a bound by itself. Any other means that the schema
+// is too complex for the value.
 func (s *Schema) Check(raw []byte) error {
 	value, err := decode(raw)
 	if err != nil {

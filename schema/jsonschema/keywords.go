@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// An UnknownError is a name in a schema that JSON Schema does not have.
+// An UnknownError reports a name in a schema that JSON Schema does not have.
 type UnknownError struct {
-	// At is where the name is, such as $.properties.id; the kind of name is
-	// "keyword", "type" or "$ref".
+	// At is the position of the name, such as $.properties.id; its kind is "keyword",
+	// "type" or "$ref".
 	At, What string
 	Name     string
 	// Known are the names that it might be.
@@ -23,7 +23,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s: unknown %s %q", e.At, e.What, e.Name)
 }
 
-// A holder is what the value of a keyword has.
+// A holder is the kind of a keyword's value.
 type holder int
 
 const (
@@ -55,7 +55,7 @@ var common = map[string]holder{
 	"contentEncoding": data, "contentMediaType": data,
 }
 
-// drafts has the keywords of each draft.
+// drafts maps drafts to their keywords.
 var drafts = map[string]map[string]holder{
 	draft2020: addHolders(map[string]holder{
 		"$anchor": data, "deprecated": data, "minContains": data, "maxContains": data, "dependentRequired": data,
@@ -74,18 +74,17 @@ func addHolders(further map[string]holder) map[string]holder {
 // types are the names of type.
 var types = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
-// A keywordChecker goes through the subschemas of a schema.
+// A keywordChecker walks the subschemas of a schema.
 type keywordChecker struct {
 	keywords map[string]holder
-	// found has the places of all subschemas, as $ref names them.
+	// found has the positions of all subschemas, in the form of $ref.
 	found map[string]bool
-	// refs are the places that are referred to, with where that is said.
+	// refs are the referenced positions, with the positions of the references.
 	refs []*UnknownError
 }
 
-// checkKeywords refuses what has no effect, and references to anything but a
-// subschema. It takes the $id of the whole schema away, which says only what
-// others call it.
+// checkKeywords rejects parts without an effect, and references to anything but a
+// subschema. It removes the $id of the whole schema, which is only its external name.
 func checkKeywords(doc any) error {
 	root, ok := doc.(map[string]any)
 	if !ok {
@@ -202,7 +201,7 @@ func checkTypes(value any, at string) error {
 	return nil
 }
 
-// reference notes what is referred to. It has to be a part of the schema.
+// reference records a reference. It must point to a part of the schema.
 func (c *keywordChecker) reference(value any, at string) error {
 	ref, ok := value.(string)
 	if !ok {

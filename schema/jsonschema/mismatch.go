@@ -12,9 +12,9 @@ import (
 
 // A Mismatch is a value that does not fit a schema.
 type Mismatch struct {
-	// At is where the value does not fit, such as $.items[0].
+	// At is the position of the mismatch, such as $.items[0].
 	At string
-	// Message says why.
+	// Message is the reason.
 	Message string
 	// More counts the other reasons.
 	More int
@@ -29,8 +29,8 @@ func (m *Mismatch) Error() string {
 	return text
 }
 
-// mismatch is the first reason in the order of places, so that the same value
-// always gets the same one.
+// mismatch returns the first reason by position, so that the same value always gets the
+// same one.
 func mismatch(err *jsonschema.ValidationError, value any) *Mismatch {
 	all := reasons(err)
 	first := slices.MinFunc(all, func(a, b *jsonschema.ValidationError) int {
@@ -43,7 +43,7 @@ func mismatch(err *jsonschema.ValidationError, value any) *Mismatch {
 	return &Mismatch{At: locationText(first.InstanceLocation, value), Message: message(first), More: len(all) - 1}
 }
 
-// reasons are the ends of a tree of errors. A value that fits none of several
+// reasons returns the leaves of a tree of errors. A value that fits none of several
 // schemas is one reason, however many each of them has.
 func reasons(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch err.ErrorKind.(type) {
@@ -59,7 +59,7 @@ func reasons(err *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return []*jsonschema.ValidationError{err}
 }
 
-// message is the reason in words.
+// message describes the reason.
 func message(err *jsonschema.ValidationError) string {
 	switch k := err.ErrorKind.(type) {
 	case *kind.FalseSchema:
@@ -95,7 +95,7 @@ func locationText(location []string, value any) string {
 	return b.String()
 }
 
-// child returns a part of a value; nil if there is none.
+// child returns a part of a value, or nil.
 func child(value any, step string) any {
 	switch x := value.(type) {
 	case map[string]any:

@@ -1,6 +1,6 @@
-// Package program finds the files that a program of the repository is made of. They are
-// what the sandbox shows it, and what the digests of its cases cover: a program cannot
-// depend on a file that does not count.
+// Package program finds the source files of a repository's program. The sandbox shows
+// them to it, and the digests of its cases cover them: a program cannot depend on
+// another file.
 //
 // Most callers want [Finder.Build].
 package program
@@ -21,31 +21,31 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A File is known by what it holds.
+// A File is identified by its content.
 type File struct {
 	// Path is relative to the repository root.
 	Path string
-	// Hash is the one by which git knows what it holds.
+	// Hash is git's hash of the content.
 	Hash string
 }
 
-// A Build is what a program is made of in one state of the repository.
+// A Build has the source files of a program in one state of the repository.
 type Build struct {
 	// Dir is the folder that the program runs in, relative to the repository root.
 	Dir string
 	// Files are sorted by path.
 	Files []File
-	// Named are those of them that somebody named, sorted.
+	// Named are the files among them that somebody named, sorted.
 	Named []string
-	// Sum digests the Files with the names by which the program knows them: a program
-	// that moves along with them has the same.
+	// Sum digests the Files with the names that the program sees: a program that moves
+	// along with them has the same sum.
 	Sum string
 }
 
-// MarshalJSON returns the Sum: it is all that counts of a Build.
+// MarshalJSON returns the Sum: nothing else of a Build counts.
 func (b *Build) MarshalJSON() ([]byte, error) { return json.Marshal(b.Sum) }
 
-// Paths are those of the files; none of a nil Build.
+// Paths returns the paths of the files; none for a nil Build.
 func (b *Build) Paths() []string {
 	if b == nil {
 		return nil
@@ -57,13 +57,13 @@ func (b *Build) Paths() []string {
 	return paths
 }
 
-// Has reports whether a file is one of the Build.
+// Has reports whether a file belongs to the Build.
 func (b *Build) Has(name string) bool {
 	_, has := slices.BinarySearchFunc(b.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
 	return has
 }
 
-// Leave takes files out that nobody named.
+// Leave removes files that nobody named.
 func (b *Build) Leave(set map[string]bool) {
 	out := func(f File) bool {
 		if !set[f.Path] {
@@ -97,28 +97,28 @@ func Sees(dir, file string) string {
 	return up + strings.TrimPrefix(file, dir+"/")
 }
 
-// mostEntries is how many files and folders a folder of programs may have.
+// mostEntries bounds the files and folders in a program's folder.
 const mostEntries = 50_000
 
-// ErrTooMany means that a folder has more files than a program may be made of.
+// ErrTooMany means that a folder has more files than a program may have.
 var ErrTooMany = errors.New("too many files")
 
-// A Lister is a state of the repository that knows which files git has or would take.
+// A Lister is a state of the repository that knows its tracked and trackable files.
 type Lister interface {
-	// ListFiles returns the regular files in the folders and below, sorted. skip leaves files, and
-	// folders with all that they have, out. The error is [ErrTooMany] where there are more
-	// entries than most.
+	// ListFiles returns the regular files in the folders and below, sorted. skip
+	// excludes files, and folders with everything in them. The error is [ErrTooMany] if
+	// there are more entries than most.
 	ListFiles(folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error)
 }
 
-// A Finder finds what programs are made of in one state of the repository. It is safe for
-// use by several goroutines.
+// A Finder finds the source files of programs in one state of the repository. It is
+// safe for concurrent use.
 type Finder struct {
-	// FS begins at the repository root. It may be a [Lister], and have a method Hash that
-	// returns the hash by which git knows what a file holds.
+	// FS is the repository root. It may be a [Lister], and have a method Hash that
+	// returns git's hash of a file's content.
 	FS fs.FS
-	// Skip reports what a program is not made of although it is in its folder: files that
-	// are read as definitions, settings, and what .gavelignore names.
+	// Skip reports paths in a program's folder that do not belong to it: definitions,
+	// settings, and paths in .gavelignore.
 	Skip func(name string, isFolder bool) bool
 	// Definitions are the folders of definitions: none is part of a program above it.
 	Definitions []string
@@ -139,15 +139,15 @@ type Finder struct {
 
 // A Part names files of a program.
 type Part struct {
-	// File is a file of its own.
+	// File is a single file.
 	File string
 	// Around adds the files around it that it may load: its folder and all below it or,
 	// in the repository's root, the files of its language next to it.
 	Around bool
 }
 
-// Build returns what a program is made of that runs in a folder, with further files that
-// globs name. The Build is the caller's.
+// Build returns the source files of a program that runs in a folder, with further files
+// by globs. The caller owns the Build.
 func (f *Finder) Build(dir string, parts []Part, inputs ...string) (*Build, error) {
 	key := fmt.Sprintf("%s\x00%v\x00%q", dir, parts, inputs)
 	f.mu.Lock()
@@ -211,7 +211,7 @@ func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error
 	return out, nil
 }
 
-// Around lists what a program may load of the files around it.
+// Around lists the files around a file that a program may load.
 func (f *Finder) Around(file string) ([]string, error) {
 	var names []string
 	var err error
@@ -309,7 +309,7 @@ func covers(dir, name string) bool {
 	return dir == "." || dir == name || strings.HasPrefix(name, dir+"/")
 }
 
-// ListFiles is that of the [Lister], or goes through the folders where fsys is none.
+// ListFiles calls the [Lister], or walks the folders if fsys is none.
 func ListFiles(fsys fs.FS, folders []string, skip func(name string, isFolder bool) bool, most int) ([]string, error) {
 	if l, ok := fsys.(Lister); ok {
 		return l.ListFiles(folders, skip, most)
@@ -342,7 +342,8 @@ func ListFiles(fsys fs.FS, folders []string, skip func(name string, isFolder boo
 	return slices.Compact(names), nil
 }
 
-// Watched lists the files and folders whose changes may change what a program is made of.
+// Watched lists the files and folders whose changes may affect a program's source
+// files.
 func (f *Finder) Watched(parts []Part, inputs ...string) []string {
 	var out []string
 	for _, glob := range slices.Concat(f.Inputs, inputs) {
@@ -376,8 +377,8 @@ func cutGlob(glob string) (root string, isGlob bool) {
 	return path.Dir(glob[:i] + "x"), true
 }
 
-// manifests are the descriptions of packages by which JavaScript is read, in the folders
-// above the file.
+// manifests returns the package descriptions that affect how JavaScript is read, in the
+// folders above the file.
 func (f *Finder) manifests(file string) []string {
 	if !slices.Contains(Language("x.js"), path.Ext(file)) {
 		return nil
@@ -394,14 +395,14 @@ func (f *Finder) manifests(file string) []string {
 	}
 }
 
-// named are the files of the Inputs.
+// named returns the files of the Inputs.
 func (f *Finder) named() ([]string, error) {
 	f.once.Do(func() { f.inputs, f.unlisted = Matches(f.FS, f.Inputs, f.Ended) })
 	return f.inputs, f.unlisted
 }
 
-// hash is the hash by which git knows what a file holds. A repository has it without
-// reading the file, or at least without reading one that git has read.
+// hash returns git's hash of a file's content. A repository has it without reading the
+// file, or at least without reading one that git has read.
 func (f *Finder) hash(name string) (string, error) {
 	if known, ok := f.hashes.Load(name); ok {
 		return known.(string), nil
@@ -413,7 +414,7 @@ func (f *Finder) hash(name string) (string, error) {
 	return hash, err
 }
 
-// Hash is the hash by which git knows what a file holds.
+// Hash returns git's hash of a file's content.
 func Hash(fsys fs.FS, name string) (string, error) {
 	if repo, ok := fsys.(interface {
 		Hash(name string) (string, error)
@@ -428,8 +429,8 @@ func Hash(fsys fs.FS, name string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// Matches lists the files that the globs match, sorted. The walk starts at the part of a
-// glob that has no pattern. ended is the error with which to end; nil never ends.
+// Matches lists the files that the globs match, sorted. The walk starts at the part of
+// a glob without a pattern. ended returns an error to stop with; nil never stops.
 func Matches(fsys fs.FS, globs []string, ended func() error) ([]string, error) {
 	var files []string
 	for _, glob := range globs {

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// evaluators are the judge, unless the analysis is off, and the counts of tool
-// calls. The latter have no share in the score, and fail the case whatever it
+// evaluators returns the judge, unless the analysis is off, and the counts of tool
+// calls. The latter have no share in the score, and fail the case whatever the score
 // is.
 func (c *compiler) evaluators() []schema.Evaluator {
 	var out []schema.Evaluator
@@ -57,8 +57,8 @@ func (c *compiler) evaluationType() string {
 	return cmp.Or(c.Doc.Text("evaluation_type"), semantic)
 }
 
-// criteria reads the rubric. The weights are apart where they count for the
-// score, and are shown to the judge where it is the judge who weighs.
+// criteria reads the rubric. The weights are separate if they count for the score, and
+// are shown to the judge if the judge weighs.
 func (c *compiler) criteria() ([]evaluator.Criterion, []float64) {
 	isNumeric := c.evaluationType() == numeric
 	if !c.Doc.Has("rubric") {
@@ -94,7 +94,7 @@ func (c *compiler) criteria() ([]evaluator.Criterion, []float64) {
 	return out, weights
 }
 
-// checkSum looks at what the weights of a rubric come to.
+// checkSum checks the sum of a rubric's weights.
 func (c *compiler) checkSum(weights []float64) {
 	sum := 0.0
 	for _, w := range weights {
@@ -130,7 +130,7 @@ func (c *compiler) counts() []evaluator.ToolCount {
 	return out
 }
 
-// count makes bounds of the rules of an entry.
+// count converts an entry's rules to bounds.
 func (c *compiler) count(tool string, at ...any) evaluator.ToolCount {
 	least, most, rules := 0, math.MaxInt, 0
 	for _, op := range []string{"eq", "lt", "le", "gt", "ge"} {

@@ -21,8 +21,8 @@ func (c *compiler) policy(target schema.TargetSettings) schema.Policy {
 	}
 }
 
-// retry is gated by the field of that name: the number of retries means nothing
-// without it. Without one an editor proposes a prompt for a case that failed.
+// retry requires the field of that name: the number of retries means nothing without
+// it. Without retries an editor can still propose a prompt for a failed case.
 func (c *compiler) retry() *schema.Retry {
 	on := orElse(field[bool](c, "retry"), false)
 	most := orElse(field[int](c, "max_retries"), 0)
@@ -49,7 +49,7 @@ func (c *compiler) retry() *schema.Retry {
 	return retry
 }
 
-// checkSamples refuses a case of more samples than one may have.
+// checkSamples rejects a case with too many samples.
 func (c *compiler) checkSamples(tc *schema.Case) {
 	attempts := 1
 	if tc.Policy.Retry != nil {
@@ -101,7 +101,7 @@ func (c *compiler) alternative(judged []schema.Evaluator) *schema.Alternative {
 	return alternative
 }
 
-// checkPrompt refuses a prompt for a target that takes none, and warns of one that
+// checkPrompt rejects a prompt for a target that accepts none, and warns about one that
 // replaces nothing.
 func (c *compiler) checkPrompt(target string, tc *schema.Case) {
 	settings := c.Settings.Targets[target]
@@ -121,8 +121,8 @@ func (c *compiler) checkPrompt(target string, tc *schema.Case) {
 	}
 }
 
-// withoutOriginal warns where a prompt is compared or rewritten, and the model has
-// none: there is nothing that a better one could replace.
+// withoutOriginal warns if a prompt is compared or rewritten, and the model has none: a
+// better one could replace nothing.
 func (c *compiler) withoutOriginal(target string, tc *schema.Case) {
 	hint := "write system_prompt: {file: …} for the target in gavel.yaml"
 	if tc.Alternative != nil {

@@ -1,5 +1,5 @@
-// Package promptval reads the promptval dialect: a file is one configuration,
-// which runs one named agent or workflow and has its output scored.
+// Package promptval reads the promptval dialect: a file is one configuration, which
+// runs one named agent or workflow and scores its output.
 //
 // Most callers want [Load].
 package promptval
@@ -18,13 +18,12 @@ import (
 )
 
 const (
-	// defaultTimeout bounds a sample where neither the target nor gavel.yaml
-	// does.
+	// defaultTimeout bounds a sample if neither the target nor gavel.yaml does.
 	defaultTimeout = 120 * time.Second
 	// maxToolRounds ends the tool loop of a model.
 	maxToolRounds = 16
-	// maxSamples bounds what one case may take in all: inputs, iterations and
-	// attempts multiply, and all samples are kept until the case is decided.
+	// maxSamples bounds all samples of one case: inputs, iterations and attempts
+	// multiply, and all samples are kept until the case is decided.
 	maxSamples = 10_000
 )
 
@@ -67,12 +66,12 @@ func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 	return []*schema.Case{tc}, c.Problems
 }
 
-// A compiler makes a case of a configuration.
+// A compiler compiles a configuration to a case.
 type compiler struct {
 	document.Source
 	document.Complaints
-	// kind, name and input are the fields that say what is tested, of which there are
-	// two forms.
+	// kind, name and input are the fields that name the tested target, in one of two
+	// forms.
 	kind, name, input string
 }
 
@@ -94,7 +93,7 @@ func (c *compiler) names() {
 	c.kind, c.name, c.input = pick("test_type", "type"), pick("name", "id"), pick("user_input", "input")
 }
 
-// field reads a field that passed the check; nil where it is absent or null.
+// field reads a field that passed the check; nil if it is absent or null.
 func field[T any](c *compiler, path ...any) *T {
 	if !c.Doc.Has(path...) {
 		return nil
@@ -138,14 +137,14 @@ func (c *compiler) build() *schema.Case {
 	return tc
 }
 
-// Ungated is what judges a case that has neither an analysis nor expected_tools nor
-// checks: it passes, and reports say that nothing was asked of it.
+// Ungated returns the evaluators of a case without an analysis, expected_tools and
+// checks: it passes, and reports mention that nothing was demanded.
 func Ungated() []schema.Evaluator {
 	spec := evaluator.ToolCounts{}
 	return []schema.Evaluator{{Name: spec.Kind(), Weight: 1, Spec: spec, Rule: schema.Rule{Ungated: true}}}
 }
 
-// target finds what is tested. known says that its settings are.
+// target finds the tested target. known means that its settings are known.
 func (c *compiler) target(name string) (target string, known bool) {
 	target, known, problem := c.Settings.FindTarget(name)
 	if problem != nil {
@@ -154,7 +153,7 @@ func (c *compiler) target(name string) (target string, known bool) {
 		return "", false
 	}
 	target = cmp.Or(c.Settings.Against, target)
-	// A model may be anything: what it is, its prompt says.
+	// A model may be anything: its prompt decides.
 	want, is := c.Doc.Text(c.kind), c.Settings.Targets[target].Kind
 	if known && is != "" && is != "model" && is != want {
 		c.Fail("wrong-kind", fmt.Sprintf("%s is of the kind %s, and %s is %s", target, is, c.kind, want),

@@ -8,26 +8,27 @@ import (
 // JSON is an object of it.
 type JSON = map[string]any
 
-// A Writer writes definitions as JSON Schema (draft 2020-12), which has words
-// for all that a Shape can say.
+// A Writer writes definitions as JSON Schema (draft 2020-12), which can express
+// everything in a Shape.
 type Writer struct {
-	// Shape returns that of a definition, such as #Test; Definitions are all that there are.
+	// Shape returns a definition's shape, such as #Test's; Definitions are all
+	// definitions.
 	Shape       func(def string) *Shape
 	Definitions []string
 	// Closed are the definitions in which an unknown field is refused.
 	Closed []string
-	// Inner are fields that the CUE schema leaves free, such as #Suite.cases,
-	// since what they hold is checked piece by piece: by a definition of the
-	// field, or, written in brackets, of the list's items.
+	// Inner are fields that the CUE schema leaves free, such as #Suite.cases, since
+	// their content is checked piece by piece: by the field's definition, or, in
+	// brackets, by the definition of the list's items.
 	Inner map[string]string
-	// Typed is a definition that represents those of certain types, of which
-	// each is checked alone; empty for none.
+	// Typed is a definition that represents the definitions of certain types, each of
+	// which is checked alone; empty for none.
 	Typed string
 
 	defs JSON
 }
 
-// Defs are the definitions that were referred to.
+// Defs returns the referenced definitions.
 func (w *Writer) Defs() JSON { return w.defs }
 
 // Ref refers to a definition, which is written once.
@@ -40,7 +41,7 @@ func (w *Writer) Ref(def string) JSON {
 	if w.defs[name] != nil {
 		return ref
 	}
-	w.defs[name] = true // for those that lead back to themselves
+	w.defs[name] = true // for recursive references
 	out := value(w.Shape(def), slices.Contains(w.Closed, def))
 	properties, _ := out["properties"].(JSON)
 	for field, what := range properties {
@@ -59,7 +60,7 @@ func (w *Writer) Ref(def string) JSON {
 	return ref
 }
 
-// variants are the definitions of the types.
+// variants returns the definitions of the types.
 func (w *Writer) variants() []JSON {
 	types := w.Shape(w.Typed).Fields["type"].Enum
 	var out []JSON

@@ -17,7 +17,7 @@ type execution struct {
 	source  string
 	frames  []map[string]any // of set and for, the innermost last
 	decoded map[string]any   // variables that were used
-	unknown bool             // whether a variable was asked for that there is not
+	unknown bool             // a missing variable was used
 	out     strings.Builder
 	steps   int
 	made    int
@@ -29,7 +29,7 @@ type node func(*execution) error
 // An expr computes a value.
 type expr func(*execution) (any, error)
 
-// step counts what is computed.
+// step counts the computed steps.
 func (x *execution) step(at int) error {
 	x.steps++
 	x.engine.steps++
@@ -54,7 +54,7 @@ func (x *execution) make(at, n int) error {
 	return nil
 }
 
-// write adds to what the text becomes.
+// write appends to the text.
 func (x *execution) write(at int, s string) error {
 	if x.out.Len()+len(s) > maxFilled {
 		return tooMuch(x.source, at, "bytes", maxFilled)
@@ -63,7 +63,7 @@ func (x *execution) write(at int, s string) error {
 	return nil
 }
 
-// lookup is the value of a name: what set and for gave it, else the variable.
+// lookup returns the value of a name: set by set or for, else the variable.
 func (x *execution) lookup(name string) (any, error) {
 	for i := len(x.frames) - 1; i >= 0; i-- {
 		if v, known := x.frames[i][name]; known {
@@ -76,10 +76,10 @@ func (x *execution) lookup(name string) (any, error) {
 	return x.variable(name)
 }
 
-// shortest is the length of names that are told to be misspelt.
+// shortest is the minimum length of names for which a misspelling is suggested.
 const shortest = 3
 
-// environment is the object env, if the definition gives the variable that is asked for.
+// environment returns the object env, if the definition has the requested variable.
 func (x *execution) environment(name EnvironmentError) (any, error) {
 	if _, known := x.engine.Environment[string(name)]; !known {
 		near := suggest.Nearest(string(name), slices.Collect(maps.Keys(x.engine.Environment)))
@@ -92,7 +92,8 @@ func (x *execution) environment(name EnvironmentError) (any, error) {
 	return decode(raw), err
 }
 
-// variable is the value of a variable. vars has all of them, unless one has that name.
+// variable returns the value of a variable. vars has all of them, unless a variable has
+// that name.
 func (x *execution) variable(name string) (any, error) {
 	if v, known := x.decoded[name]; known {
 		return v, nil
@@ -119,7 +120,7 @@ func (x *execution) variable(name string) (any, error) {
 	return v, nil
 }
 
-// assign gives a name a value where it has one from set or for, else in the innermost frame.
+// assign sets a name where set or for defined it, else in the innermost frame.
 func (x *execution) assign(name string, value any) {
 	for i := len(x.frames) - 1; i >= 0; i-- {
 		if _, known := x.frames[i][name]; known {
@@ -130,7 +131,7 @@ func (x *execution) assign(name string, value any) {
 	x.frames[len(x.frames)-1][name] = value
 }
 
-// text is a value as it is filled in: a list or an object as JSON.
+// text formats a value for insertion: a list or an object as JSON.
 func (x *execution) text(at int, value any) (string, error) {
 	if s, ok := Text(value); ok {
 		return s, nil
@@ -150,7 +151,7 @@ func (x *execution) json(at int, value any, indent string) (string, error) {
 	return s, x.make(at, len(s))
 }
 
-// run writes nodes, within a frame of their own if they have one.
+// run writes nodes, within their own frame if they have one.
 func (x *execution) run(nodes []node) error {
 	for _, n := range nodes {
 		if err := n(x); err != nil {
@@ -160,7 +161,7 @@ func (x *execution) run(nodes []node) error {
 	return nil
 }
 
-// capture is what nodes write, in place of writing it.
+// capture returns the nodes' output instead of writing it.
 func (x *execution) capture(at int, nodes []node) (string, error) {
 	outer := x.out
 	x.out = strings.Builder{}

@@ -31,7 +31,7 @@ func (r *reader) take() token {
 	return t
 }
 
-// accept takes an operator or a word if it is next.
+// accept consumes an operator or a word if it is next.
 func (r *reader) accept(texts ...string) (token, bool) {
 	t := r.peek()
 	if (t.kind == '+' || t.kind == 'a') && slices.Contains(texts, t.text) {
@@ -47,7 +47,7 @@ func (r *reader) expect(text string) error {
 	return nil
 }
 
-// unexpected is about a token in the place of another.
+// unexpected returns the error of a token in place of another.
 func (r *reader) unexpected(t token, want string) error {
 	got := strconv.Quote(t.text)
 	if t.kind == 0 {
@@ -108,8 +108,8 @@ func (r *reader) and() (expr, error) {
 	return r.either(r.not, "and", func(v any) bool { return !truthy(v) })
 }
 
-// either reads parts with a word between, of which the value is the first that ends
-// the search, else the last.
+// either reads parts separated by a word; the value is the first that ends the search,
+// else the last.
 func (r *reader) either(part func() (expr, error), word string, ends func(any) bool) (expr, error) {
 	left, err := part()
 	for err == nil {
@@ -209,7 +209,8 @@ func sameOrder(a, b any) bool {
 	return number(a) == number(b)
 }
 
-// contains reports whether a list, a text or an object has a value, a part or a key.
+// contains reports whether a list, a text or an object contains a value, a part or a
+// key.
 func contains(x *execution, at int, whole, part any) (bool, error) {
 	switch w := whole.(type) {
 	case []any:
@@ -225,7 +226,7 @@ func contains(x *execution, at int, whole, part any) (bool, error) {
 	return false, errorAt(x.source, at, "in looks into a text, a list or an object", "correct the expression, or give the variable a value")
 }
 
-// both computes two values, then what is made of them.
+// both computes two values, then a function of them.
 func both(at int, left, right expr, of func(x *execution, a, b any) (any, error)) expr {
 	return func(x *execution) (any, error) {
 		if err := x.step(at); err != nil {
@@ -362,8 +363,8 @@ func (r *reader) index(open token, of expr) (expr, error) {
 	return member(open.at, of, at), r.expect("]")
 }
 
-// member is a field of an object, an item of a list or a character of a text; undefined
-// where there is none.
+// member returns a field of an object, an item of a list or a character of a text;
+// undefined if there is none.
 func member(at int, of, key expr) expr {
 	return both(at, of, key, func(x *execution, whole, part any) (any, error) {
 		name, err := x.text(at, part)
@@ -397,7 +398,7 @@ func member(at int, of, key expr) expr {
 	})
 }
 
-// primary reads a name, a literal, a list, an object or what is in parentheses.
+// primary reads a name, a literal, a list, an object or an expression in parentheses.
 func (r *reader) primary() (expr, error) {
 	t := r.take()
 	switch t.kind {
@@ -535,7 +536,7 @@ type arguments struct {
 	named map[string]expr
 }
 
-// arguments reads what is in the parentheses of a call.
+// arguments reads the arguments of a call.
 func (r *reader) arguments() (arguments, error) {
 	given := arguments{named: map[string]expr{}}
 	for {
@@ -563,7 +564,7 @@ func (r *reader) arguments() (arguments, error) {
 	}
 }
 
-// allOf are all variables as an object, sorted by name.
+// allOf returns all variables as an object, sorted by name.
 func allOf(vars Variables) *Object {
 	o := newObject()
 	for _, name := range slices.Sorted(maps.Keys(vars)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// A call is a filter, a test, a function or a method with what it is given.
+// A call is a filter, a test, a function or a method with its arguments.
 type call struct {
 	x     *execution
 	at    int
@@ -21,10 +21,10 @@ type call struct {
 	named map[string]any
 }
 
-// text is the value as text.
+// text returns the value as text.
 func (c *call) text() (string, error) { return c.x.text(c.at, c.value) }
 
-// arg is an argument; undefined where it is not given.
+// arg returns an argument; undefined if it is missing.
 func (c *call) arg(i int) any {
 	if i < len(c.args) {
 		return c.args[i]
@@ -32,7 +32,7 @@ func (c *call) arg(i int) any {
 	return undefined{}
 }
 
-// option is an argument by name or position.
+// option returns an argument by name or position.
 func (c *call) option(i int, name string) any {
 	if v, given := c.named[name]; given {
 		return v
@@ -40,7 +40,7 @@ func (c *call) option(i int, name string) any {
 	return c.arg(i)
 }
 
-// argText is an argument as text, or what is there without it.
+// argText returns an argument as text, or without if it is missing.
 func (c *call) argText(i int, without string) (string, error) {
 	if absent(c.arg(i)) {
 		return without, nil
@@ -48,7 +48,8 @@ func (c *call) argText(i int, without string) (string, error) {
 	return c.x.text(c.at, c.arg(i))
 }
 
-// count is an argument as a number that is not negative, or what is there without it.
+// count returns an argument as a number that is not negative, or without if it is
+// missing.
 func (c *call) count(i, without int) (int, error) {
 	if absent(c.arg(i)) {
 		return without, nil
@@ -64,7 +65,7 @@ func (c *call) wrong(want string) error {
 	return errorAt(c.x.source, c.at, "this filter or function takes "+want, "correct the argument, or give the variable a value that it takes")
 }
 
-// list are the items of the value: of a list, or the characters of a text.
+// list returns the items of a list, or the characters of a text.
 func (c *call) list() ([]any, error) {
 	switch v := c.value.(type) {
 	case []any:
@@ -107,8 +108,8 @@ func (r *reader) filter(value expr) (expr, error) {
 	return called(name.at, f, value, given), nil
 }
 
-// ofDefinition is a filter that a definition has itself. Arguments by name are an object
-// after the others.
+// ofDefinition returns a definition's own filter. Arguments by name are an object after
+// the others.
 func ofDefinition(name string, own Filter) function {
 	return func(c *call) (any, error) {
 		given := append([]any{c.value}, c.args...)
@@ -168,7 +169,7 @@ func called(at int, f function, value expr, given arguments) expr {
 	}
 }
 
-// unread are filters and functions of Nunjucks that are not there, with what to do.
+// unread are unsupported filters and functions of Nunjucks, with the repair.
 var unread = map[string]string{
 	"random":   "name one item; a case has to be the same on every run",
 	"urlize":   "write the link",
@@ -203,7 +204,7 @@ func unknown(r *reader, name token, kind string, known map[string]function) erro
 	return errorAt(r.source, name.at, "the "+kind+" "+name.text+" is not known", hint)
 }
 
-// test reads what follows is: not, a name and arguments.
+// test reads the part after is: not, a name and arguments.
 func (r *reader) test(value expr) (expr, error) {
 	_, not := r.accept("not")
 	name := r.take()
@@ -235,10 +236,10 @@ func (r *reader) call(name token) (expr, error) {
 	return called(name.at, f, constant(undefined{}), given), err
 }
 
-// functions are those that are not methods.
+// functions are the functions that are not methods.
 var functions = map[string]function{"range": numbers}
 
-// numbers are the numbers from a start to before an end.
+// numbers returns the numbers from a start to before an end.
 func numbers(c *call) (any, error) {
 	from, to, by := 0.0, number(c.arg(0)), 1.0
 	if len(c.args) > 1 {
@@ -270,7 +271,7 @@ func (r *reader) method(name token, of expr, given arguments) (expr, error) {
 	return called(name.at, f, of, given), nil
 }
 
-// methods are those of JavaScript that templates call.
+// methods are JavaScript methods that templates call.
 var methods = map[string]function{
 	"toUpperCase": filters["upper"], "toLowerCase": filters["lower"], "trim": filters["trim"], "toString": filters["string"],
 	"join": func(c *call) (any, error) {
@@ -305,7 +306,7 @@ var methods = map[string]function{
 	},
 }
 
-// pair is the value and the first argument as texts.
+// pair returns the value and the first argument as texts.
 func (c *call) pair() (string, string, error) {
 	s, err := c.text()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// filters are those of Nunjucks that need neither chance nor code.
+// filters are the Nunjucks filters that need neither randomness nor code.
 var filters = map[string]function{
 	// For texts.
 	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
@@ -32,7 +32,7 @@ var filters = map[string]function{
 	"default": otherwise, "d": otherwise, "dump": dump,
 }
 
-// textFilter is a filter that makes a text of a text.
+// textFilter returns a filter that maps a text to a text.
 func textFilter(f func(string) string) function {
 	return func(c *call) (any, error) {
 		s, err := c.text()
@@ -179,7 +179,7 @@ func toInt(c *call) (any, error) { return parsedNumber(c, integer) }
 
 func toFloat(c *call) (any, error) { return parsedNumber(c, fraction) }
 
-// parsedNumber is the number at the start of a text, or what is there without one.
+// parsedNumber returns the number at the start of a text, or the default without one.
 func parsedNumber(c *call, form *lazyregexp.Regexp) (any, error) {
 	s, err := c.text()
 	if err != nil {
@@ -197,7 +197,7 @@ func parsedNumber(c *call, form *lazyregexp.Regexp) (any, error) {
 	return math.NaN(), nil
 }
 
-// item is one of the items of a list, or characters of a text.
+// item returns one of a list's items, or a text's characters.
 func item(c *call, which func(n int) int) (any, error) {
 	list, err := c.list()
 	if err != nil || len(list) == 0 {
@@ -206,7 +206,7 @@ func item(c *call, which func(n int) int) (any, error) {
 	return list[which(len(list))], nil
 }
 
-// attribute is a field of a value by a name that may have points.
+// attribute returns a field of a value by a name that may have dots.
 func attribute(value any, name string) any {
 	for part := range strings.SplitSeq(name, ".") {
 		o, isObject := value.(*Object)
@@ -391,7 +391,7 @@ func sliced(c *call) (any, error) {
 	return out, nil
 }
 
-// filtered keeps the items of a list for which a test has the result that is kept.
+// filtered returns a filter that keeps list items by the result of a test.
 func filtered(test func(c *call, item any) (bool, error), kept bool) function {
 	return func(c *call) (any, error) {
 		list, err := c.list()
@@ -450,7 +450,7 @@ func groupBy(c *call) (any, error) {
 	return out, nil
 }
 
-// dictSort are the fields of an object as pairs, sorted by name or value.
+// dictSort returns the fields of an object as pairs, sorted by name or value.
 func dictSort(c *call) (any, error) {
 	o, isObject := c.value.(*Object)
 	if !isObject {
@@ -483,8 +483,8 @@ func dictSort(c *call) (any, error) {
 	return pairs, c.x.make(c.at, len(pairs)*8)
 }
 
-// otherwise is the value, or the argument where it is not defined; with true as the
-// second argument also where it does not count as true.
+// otherwise returns the value, or the argument if it is undefined; with true as the
+// second argument also if it is falsy.
 func otherwise(c *call) (any, error) {
 	_, none := c.value.(undefined)
 	if none || truthy(c.option(1, "boolean")) && !truthy(c.value) {

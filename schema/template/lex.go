@@ -18,7 +18,7 @@ type piece struct {
 // A token is a word, a number, a string or an operator of an expression.
 type token struct {
 	kind byte   // 'a' name, '1' number, '"' string, '+' operator, 0 the end
-	text string // of a string: what it says
+	text string // the content of a string
 	at   int
 }
 
@@ -64,7 +64,7 @@ func split(source string) ([]piece, error) {
 	return s.pieces, nil
 }
 
-// nextOpening is where the next {{, {% or {# is; -1 where there is none.
+// nextOpening returns the position of the next {{, {% or {#, or -1.
 func nextOpening(text string) int {
 	for i := 0; ; i++ {
 		n := strings.IndexByte(text[i:], '{')
@@ -88,7 +88,7 @@ func (s *splitter) text(text string) {
 	}
 }
 
-// readTag reads the comment, tag or output at the place where the splitter is.
+// readTag reads the comment, tag or output at the splitter's position.
 func (s *splitter) readTag() error {
 	rest := s.source[s.at:]
 	if rest[1] == '#' {
@@ -112,7 +112,7 @@ func (s *splitter) readTag() error {
 	return nil
 }
 
-// raw takes over a text as it is.
+// raw copies a text unchanged.
 func (s *splitter) raw(m []string) error {
 	from := s.at + len(m[0])
 	end := rawEnds[m[1]].FindStringSubmatchIndex(s.source[from:])
@@ -175,7 +175,7 @@ func tokenize(source string, start int) (tokens []token, end int, trim bool, err
 	}
 }
 
-// isOperator is 1 for an operator, else 0.
+// isOperator returns 1 for an operator, else 0.
 func isOperator(t token) int {
 	if t.kind == '+' {
 		return 1
@@ -183,7 +183,7 @@ func isOperator(t token) int {
 	return 0
 }
 
-// oneToken reads the token at an offset, and says how many bytes it has.
+// oneToken reads the token at an offset, and returns its length in bytes.
 func oneToken(source string, at int) (token, int, error) {
 	rest := source[at:]
 	if name := nameToken.FindString(rest); name != "" {

@@ -6,7 +6,7 @@ type loop struct {
 	names  []string
 	over   expr
 	nodes  []node
-	others []node // in place of them where there is no item
+	others []node // used if there are no items
 }
 
 func (p *parser) forTag(at piece, r *reader) (node, error) {
@@ -66,8 +66,8 @@ func (l *loop) run(x *execution) error {
 	return nil
 }
 
-// items are what a loop goes through: the items of a list, the characters of a text
-// or, for two names, the fields of an object.
+// items returns a loop's items: the items of a list, the characters of a text or, for
+// two names, the fields of an object.
 func (l *loop) items(x *execution, value any) ([]any, error) {
 	if all, ok := value.(Variables); ok {
 		value = allOf(all)
@@ -94,7 +94,7 @@ func (l *loop) items(x *execution, value any) ([]any, error) {
 	return nil, nil
 }
 
-// bind gives the names of a loop the values of an item: of several names, its parts.
+// bind assigns an item to the names of a loop: its parts to several names.
 func (l *loop) bind(frame map[string]any, item any) {
 	if len(l.names) == 1 {
 		frame[l.names[0]] = item
@@ -109,10 +109,10 @@ func (l *loop) bind(frame map[string]any, item any) {
 	}
 }
 
-// A pass is how often a loop has been gone through, of how many times.
+// A pass is an iteration of a loop and the total number.
 type pass struct{ i, n int }
 
-// object is the variable loop.
+// object returns the variable loop.
 func (p pass) object() *Object {
 	i, n := p.i, p.n
 	o := newObject()

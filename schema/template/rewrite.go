@@ -11,7 +11,7 @@ import (
 
 var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", "`", "&#96;")
 
-// escapeHTML writes a text so that it has no tags.
+// escapeHTML escapes tags in a text.
 func escapeHTML(s string) string { return escapes.Replace(s) }
 
 // htmlBreaks writes ends of lines as tags.
@@ -39,7 +39,7 @@ func stripTags(s string) string { return strings.TrimSpace(tag.ReplaceAllString(
 // oneSpace writes one space in the place of white space.
 func oneSpace(s string) string { return whiteSpace.ReplaceAllString(s, " ") }
 
-// capitalize makes the first letter large and the others small.
+// capitalize makes the first letter upper case and the others lower case.
 func capitalize(s string) string {
 	s = strings.ToLower(s)
 	_, size := utf8.DecodeRuneInString(s)
@@ -55,7 +55,7 @@ func titleCase(s string) string {
 	return strings.Join(words, " ")
 }
 
-// truncateText cuts a text that has more than so many characters, at a space if there is one.
+// truncateText cuts a text beyond a number of characters, at a space if there is one.
 func truncateText(s string, most int, end string) string {
 	runes := []rune(s)
 	if len(runes) <= most {

@@ -27,8 +27,8 @@ func parseText(source string, own map[string]Filter) ([]node, error) {
 	return nodes, err
 }
 
-// nodes reads up to one of the tags that end a part. It returns its name, with the
-// reader of what follows the name.
+// nodes reads up to one of the tags that end a part. It returns the tag's name, with a
+// reader for the rest of the tag.
 func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error) {
 	var nodes []node
 	for p.next < len(p.pieces) {
@@ -102,10 +102,10 @@ func output(p piece, r *reader) (node, error) {
 	}, err
 }
 
-// tags are those that are read.
+// tags are the supported tags.
 var tags = []string{"if", "for", "set", "raw", "verbatim", "filter", "switch"}
 
-// foreignTags are those of Nunjucks that are not read, with what to do about them.
+// foreignTags are unsupported tags of Nunjucks, with the repair.
 var foreignTags = map[string]string{
 	"include":    "put the text of the other file here; a template reads no file",
 	"import":     "put the text of the other file here; a template reads no file",
@@ -165,7 +165,7 @@ func whole(r *reader) (expr, error) {
 	return e, r.end()
 }
 
-// A branch is the part of an if that is written where its condition holds.
+// A branch is a part of an if that is written if its condition holds.
 type branch struct {
 	condition expr
 	nodes     []node
@@ -229,8 +229,8 @@ func (p *parser) switchTag(r *reader) (node, error) {
 	return func(x *execution) error { return x.choose(value, cases) }, err
 }
 
-// choose writes the case that has a value, else the one without a condition. A case
-// without text goes on to the next.
+// choose writes the case with a value, else the one without a condition. A case without
+// text falls through to the next.
 func (x *execution) choose(value expr, cases []branch) error {
 	v, err := value(x)
 	if err != nil {
@@ -289,7 +289,8 @@ func (p *parser) setTag(at piece, r *reader) (node, error) {
 	}, err
 }
 
-// setValue is what follows the names of a set: a value, or all up to its end.
+// setValue reads the part after the names of a set: a value, or everything up to its
+// end.
 func (p *parser) setValue(at piece, r *reader) (expr, error) {
 	if _, ok := r.accept("="); ok {
 		return whole(r)

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// A NeedError says what a text needs that is not read.
+// A NeedError names an unsupported need of a text.
 type NeedError struct{ What string }
 
-// Error returns what is needed.
+// Error returns the need.
 func (e *NeedError) Error() string { return e.What }
 
-// A MistakeError is about a value that is wrong, whatever reads it.
+// A MistakeError reports a wrong value, whatever reads it.
 type MistakeError struct {
-	// Message says what is wrong, and Hint what to write in place of it.
+	// Message describes the mistake, and Hint the replacement.
 	Message, Hint string
 }
 
-// Error returns what is wrong.
+// Error returns the mistake.
 func (e *MistakeError) Error() string { return e.Message }
 
 // An EnvironmentError is about a text that needs the variable of that name.
@@ -39,14 +39,14 @@ type Error struct {
 	Line, Column int
 	// Source is the text from that place to the end of its line.
 	Source string
-	// Message says what is wrong, and Hint what to write in place of it.
+	// Message describes the mistake, and Hint the replacement.
 	Message, Hint string
-	// Wrong reports whether the template is one that nobody fills in, in place of one that
-	// is not read here.
+	// Wrong reports whether the template is invalid everywhere, rather than unsupported
+	// here.
 	Wrong bool
 }
 
-// Error returns what is needed in place of the template.
+// Error describes the required template.
 func (e *Error) Error() string { return "a template that can be filled in: " + e.Message }
 
 // Variables are values by name, as JSON.
@@ -54,9 +54,9 @@ type Variables map[string]json.RawMessage
 
 // The bounds of one text.
 const (
-	// maxFilled bounds what a text has once its variables are filled in, in bytes.
+	// maxFilled bounds a text after its variables are filled in, in bytes.
 	maxFilled = 1 << 20
-	// maxSteps bounds what is computed for it: expressions, tags and passes of loops.
+	// maxSteps bounds its computation: expressions, tags and passes of loops.
 	maxSteps = 100_000
 	// maxMade bounds the texts and lists that are made on the way, in bytes and items.
 	maxMade = 8 << 20
@@ -69,15 +69,15 @@ const (
 	maxParsed   = 10_000
 )
 
-// An Engine fills in the texts of one definition, and bounds what that takes.
-// It is not safe for concurrent use.
+// An Engine fills in the texts of one definition, and bounds the effort. It is not safe
+// for concurrent use.
 type Engine struct {
-	// Later are variables whose values are known only once other tests were run, with
-	// what they are. A text that has one of them gives a [NeedError].
+	// Later are variables whose values are only known after other tests ran, with
+	// descriptions. A text with one of them gives a [NeedError].
 	Later map[string]string
-	// Environment are the values of {{ env.NAME }} that the definition itself gives.
+	// Environment are the values of {{ env.NAME }} from the definition itself.
 	Environment map[string]string
-	// Filters are those that the definition has in addition, by name.
+	// Filters are the definition's own filters, by name.
 	Filters map[string]Filter
 	parsed  map[string]*parseResult
 	steps   int // of all texts so far
@@ -85,8 +85,7 @@ type Engine struct {
 	missing map[string]bool
 }
 
-// Missing returns the variables that were asked for since it was called before, and that there
-// were not.
+// Missing returns the missing variables that were used since its last call.
 func (e *Engine) Missing() map[string]bool {
 	missing := e.missing
 	e.missing = nil
@@ -99,8 +98,8 @@ type parseResult struct {
 	err   error
 }
 
-// A Filter makes a value of a value and its arguments, all as JSON. Its error is a
-// [*NeedError], or says why there is none.
+// A Filter computes a value from a value and its arguments, all as JSON. Its error is a
+// [*NeedError], or the reason for a missing result.
 type Filter func(args []json.RawMessage) (json.RawMessage, error)
 
 // isTemplate reports whether anything of a text is filled in.
@@ -108,16 +107,16 @@ func isTemplate(text string) bool {
 	return strings.Contains(text, "{{") || strings.Contains(text, "{%") || strings.Contains(text, "{#")
 }
 
-// Fill fills the variables into a text; one that is not known is empty. The error is
-// an [EnvironmentError], a [*NeedError] about a variable that is known later, or an
-// [*Error] about what is not read or takes too long.
+// Fill fills the variables into a text; an unknown one is empty. The error is an
+// [EnvironmentError], a [*NeedError] about a variable that is known later, or an
+// [*Error] about something unsupported or too slow.
 func (e *Engine) Fill(vars Variables, text string) (string, error) {
 	filled, _, err := e.FillKnown(vars, text)
 	return filled, err
 }
 
 // FillKnown fills the variables into a text as [Engine.Fill] does, and reports whether
-// there is each variable that was asked for.
+// all used variables exist.
 func (e *Engine) FillKnown(vars Variables, text string) (filled string, known bool, err error) {
 	if !isTemplate(text) {
 		return text, true, nil
@@ -192,7 +191,7 @@ func (e *Engine) fillAny(vars Variables, value any) (any, error) {
 	return value, nil
 }
 
-// Written is a value as it is filled in: a text without quotes, null as nothing,
+// Written formats a value for insertion: a text without quotes, null as nothing,
 // anything else as JSON.
 func Written(value json.RawMessage) string {
 	var s string
@@ -217,7 +216,7 @@ func Clip(s string) string {
 	return s
 }
 
-// errorAt is about the byte of a text that is at an offset.
+// errorAt returns an error about a byte offset of a text.
 func errorAt(source string, offset int, message, hint string) *Error {
 	offset = min(max(offset, 0), len(source))
 	before := source[:offset]
@@ -229,14 +228,14 @@ func errorAt(source string, offset int, message, hint string) *Error {
 	}
 }
 
-// mistakeAt is like errorAt for a template that nobody fills in.
+// mistakeAt is like errorAt for a template that is invalid everywhere.
 func mistakeAt(source string, offset int, message, hint string) *Error {
 	e := errorAt(source, offset, message, hint)
 	e.Wrong = true
 	return e
 }
 
-// tooMuch is about a text that takes more than a bound allows.
+// tooMuch returns the error of a text that exceeds a bound.
 func tooMuch(source string, offset int, what string, most int) error {
 	return errorAt(source, offset, fmt.Sprintf("the template takes more than %d %s", most, what), "write a template with fewer or shorter loops")
 }

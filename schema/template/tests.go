@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tests are what may follow is.
+// tests are the names that may follow is.
 var tests = map[string]function{
 	"defined":     holds(func(v any) bool { _, none := v.(undefined); return !none }),
 	"undefined":   holds(func(v any) bool { _, none := v.(undefined); return none }),

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// undefined is the value of what is not there.
+// undefined is the value of something missing.
 type undefined struct{}
 
-// An Object has its fields in the order in which they were written.
+// An Object keeps its fields in the order of writing.
 type Object struct {
 	Keys   []string
 	Values map[string]any
@@ -29,7 +29,7 @@ func (o *Object) Set(key string, value any) {
 // newObject returns an object without fields.
 func newObject() *Object { return &Object{Values: map[string]any{}} }
 
-// decode reads a JSON value; what cannot be read is undefined.
+// decode parses a JSON value; an unreadable one is undefined.
 func decode(raw json.RawMessage) any {
 	if len(raw) == 0 {
 		return undefined{}
@@ -98,7 +98,7 @@ func decodeObject(dec *json.Decoder) (any, error) {
 // maxExact is the largest integer up to which every one is a float64.
 const maxExact = 1 << 53
 
-// exact is a number as a float64, or as it is written where that would change it.
+// exact returns a number as a float64, or as it is written if that would change it.
 func exact(n json.Number) any {
 	f, err := n.Float64()
 	if err != nil || math.Abs(f) > maxExact && !strings.ContainsAny(n.String(), ".eE") {
@@ -122,7 +122,7 @@ func truthy(value any) bool {
 	return true
 }
 
-// number is a value as a number; NaN where it is none.
+// number converts a value to a number, or NaN.
 func number(value any) float64 {
 	switch v := value.(type) {
 	case nil:
@@ -135,7 +135,7 @@ func number(value any) float64 {
 	case float64:
 		return v
 	case json.Number:
-		f, _ := v.Float64() // infinite where it is too large
+		f, _ := v.Float64() // infinite if it is too large
 		return f
 	case string:
 		s := strings.TrimSpace(v)
@@ -149,7 +149,7 @@ func number(value any) float64 {
 	return math.NaN()
 }
 
-// written is a number as JavaScript writes it.
+// written formats a number as JavaScript does.
 func written(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):
@@ -166,7 +166,7 @@ func written(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// Text is a value that is not a list or an object as text.
+// Text converts a value to text, unless it is a list or an object.
 func Text(value any) (string, bool) {
 	switch v := value.(type) {
 	case nil, undefined:
@@ -183,9 +183,8 @@ func Text(value any) (string, bool) {
 	return "", false
 }
 
-// Dump writes a value as JSON, over several lines where indent is not empty. ok is false
-// where that takes more than a number of bytes, or the value has too many values within
-// others.
+// Dump writes a value as JSON, over several lines if indent is not empty. ok is false
+// if that exceeds a number of bytes, or if the nesting is too deep.
 func Dump(value any, indent string, most int) (s string, ok bool) {
 	d := dumper{indent: indent, most: most}
 	ok = d.dump(value, 0)
@@ -277,7 +276,7 @@ func (d *dumper) object(v *Object, depth int) bool {
 	return true
 }
 
-// quote is a text as JSON, with <, > and & as they are.
+// quote returns a text as JSON, with <, > and & unescaped.
 func quote(s string) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -286,7 +285,7 @@ func quote(s string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// looseEqual is == of JavaScript. Lists and objects equal only themselves.
+// looseEqual implements JavaScript's ==. Lists and objects equal only themselves.
 func looseEqual(a, b any) bool {
 	if absent(a) || absent(b) {
 		return absent(a) && absent(b)
@@ -297,7 +296,7 @@ func looseEqual(a, b any) bool {
 	return strictEqual(a, b)
 }
 
-// strictEqual is === of JavaScript.
+// strictEqual implements JavaScript's ===.
 func strictEqual(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
@@ -334,7 +333,7 @@ func isBool(v any) bool { _, ok := v.(bool); return ok }
 
 func isSimple(v any) bool { _, ok := Text(v); return ok }
 
-// less is < of JavaScript.
+// less implements JavaScript's <.
 func less(a, b any) bool {
 	x, isText := a.(string)
 	if y, both := b.(string); isText && both {
@@ -343,7 +342,7 @@ func less(a, b any) bool {
 	return number(a) < number(b)
 }
 
-// length is the number of characters, items or fields of a value.
+// length counts the characters, items or fields of a value.
 func length(value any) int {
 	switch v := value.(type) {
 	case string:

@@ -26,8 +26,8 @@ type callFile struct {
 
 func (f callFile) forbidden() bool { return f.ShouldCall != nil && !*f.ShouldCall }
 
-// params returns nil for what every call has: an object without keys asks for
-// as little as null does.
+// params returns nil if every call matches: an object without keys demands as little as
+// null.
 func params(raw json.RawMessage) json.RawMessage {
 	if s := string(raw); s == "null" || s == "{}" {
 		return nil
@@ -35,8 +35,8 @@ func params(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// calls are the expectations in an order that does not depend on the file's,
-// since calls may come in any.
+// calls returns the expectations in an order that does not depend on the file's, since
+// calls may come in any.
 func (c *compiler) calls() []evaluator.CallExpectation {
 	var calls []evaluator.CallExpectation
 	for i, f := range c.test.Calls {
@@ -59,8 +59,8 @@ func boolOrder(b bool) int {
 	return 0
 }
 
-// contradiction warns where the call that an expectation forbids is one that
-// another asks for: no agent can pass then.
+// contradiction warns if the call that an expectation forbids is one that another
+// demands: no agent can pass then.
 func (c *compiler) contradiction(i int) {
 	no := c.test.Calls[i]
 	for j, yes := range c.test.Calls {
@@ -106,8 +106,8 @@ func contained(x, y any) bool {
 	return true
 }
 
-// mocks are sorted by tool; of one tool they keep the order of the file, which
-// says which of them answers first.
+// mocks returns the mocks sorted by tool; mocks of one tool keep the file's order,
+// which decides which answers first.
 func (c *compiler) mocks() []schema.CallMock {
 	var mocks []schema.CallMock
 	agent := c.Settings.Targets[c.Settings.DefaultTarget].Agent

@@ -15,7 +15,7 @@ import (
 const (
 	// defaultThreshold is the score that a conversation passes with.
 	defaultThreshold = 0.75
-	// defaultTimeout serves where nothing is configured.
+	// defaultTimeout applies without a configured one.
 	defaultTimeout = 120 * time.Second
 	// maxToolRounds bounds how often the agent asks for tools before it
 	// replies.
@@ -25,7 +25,7 @@ const (
 	difficultyNormal = "normal"
 )
 
-// A caseFile is what a case says.
+// A caseFile is the content of a case.
 type caseFile struct {
 	ID             string          `json:"id"`
 	Name           string          `json:"name"`
@@ -44,7 +44,7 @@ type caseFile struct {
 	Criteria       string          `json:"evaluation_criteria_override"`
 }
 
-// A compiler makes a Case of one case of a file.
+// A compiler compiles one case of a file to a Case.
 type compiler struct {
 	document.Source
 	document.Complaints
@@ -74,8 +74,7 @@ func (c *compiler) build(key string) *schema.Case {
 	return tc
 }
 
-// unlessBlank takes a text that is blank, as forms write where nothing was
-// entered, for one that is not there.
+// unlessBlank treats a blank text, as forms write an empty field, as missing.
 func (c *compiler) unlessBlank(text, field, instead string) string {
 	if strings.TrimSpace(text) != "" {
 		return text
@@ -96,8 +95,8 @@ func (c *compiler) labels() schema.Labels {
 	}
 }
 
-// simulation is all that the simulator is told. The expectations of the agent
-// are not part of it.
+// simulation returns everything that the simulator is told. The expectations of the
+// agent are excluded.
 func (c *compiler) simulation() *schema.Simulation {
 	sim := &schema.Simulation{Persona: c.test.Persona}
 	sim.Instructions = c.unlessBlank(c.test.PersonaContext, "persona_context", "the user is a neutral one")
@@ -126,7 +125,7 @@ func (c *compiler) policy() schema.Policy {
 	return p
 }
 
-// evaluator is the judge of the whole conversation.
+// evaluator returns the judge of the whole conversation.
 func (c *compiler) evaluator(initial string) schema.Evaluator {
 	spec := evaluator.Conversation{
 		Criteria:       c.unlessBlank(c.test.Criteria, "evaluation_criteria_override", "the default criteria apply"),

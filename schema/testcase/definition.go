@@ -17,13 +17,13 @@ type Reader struct {
 	*contents
 }
 
-// contents remember what files have.
+// contents cache the contents of files.
 type contents struct {
 	mu    sync.Mutex
 	known map[string]content // guarded by mu; by path
 }
 
-// A content is what a file has: one case, or a list.
+// A content is the content of a file: one case, or a list.
 type content struct {
 	one    map[string]json.RawMessage
 	list   []map[string]json.RawMessage
@@ -38,7 +38,8 @@ type item struct{ field, text string }
 // NewReader reads from files, which stay as they are.
 func NewReader(files fs.FS) *Reader { return &Reader{files, &contents{known: map[string]content{}}} }
 
-// ForFiles is a reader of the same files, opened another time. Both remember what one has read.
+// ForFiles returns a reader of the same files, opened again. Both share what one has
+// read.
 func (r *Reader) ForFiles(files fs.FS) *Reader { return &Reader{files, r.contents} }
 
 // Definition returns the fields of a case of this format as its file has them, by

@@ -1,17 +1,17 @@
-// Package cueeval is the other end of package cuefile: it evaluates the files, in the
-// child. Only programs and tests that serve children have the evaluator of CUE in them.
+// Package cueeval is the child's side of package cuefile: it evaluates the files. Only
+// programs and tests that serve children include CUE's evaluator.
 package cueeval
 
 import "github.com/gavel-evals/gavel/schema/cuefile"
 
-// ServeChild evaluates files until there are no more if this process was started by
-// [cuefile.Budget.Evaluate], and reports whether it was; the program then has to end.
+// ServeChild evaluates files until there are no more if [cuefile.Budget.Evaluate]
+// started this process, and reports whether it did; the program then has to end.
 func ServeChild() bool {
 	var s server
 	return cuefile.Serve(s.answer)
 }
 
-// A server is what the child remembers from one request to the next.
+// A server is the child's memory between requests.
 type server struct{ set *ruleSet }
 
 // answer returns a [cuefile.Answer], or a [cuefile.RuleAnswer] to a request about

@@ -16,14 +16,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// source is the name that the file has in the child. Places in files of other
-// names come from text that the file gives to json.Unmarshal and the like.
+// source is the name of the file in the child. Positions in other files come from text
+// that the file passes to json.Unmarshal and similar functions.
 const source = "file.cue"
 
-// packages may be imported. They compute a value from their arguments and
-// nothing else, so they take away nothing from "no registry, files or network",
-// and without strings and list hardly a comprehension can be written. The list
-// is ours: what CUE adds must be looked at first.
+// packages may be imported. They only compute a value from their arguments, so they do
+// not weaken "no registry, files or network", and hardly any comprehension can do
+// without strings and list. The list is ours: additions to CUE must be reviewed first.
 var packages = []string{
 	"crypto/hmac", "crypto/md5", "crypto/sha1", "crypto/sha256", "crypto/sha512",
 	"encoding/base64", "encoding/csv", "encoding/hex", "encoding/json", "encoding/yaml",
@@ -53,13 +52,13 @@ func evaluate(data []byte) (out cuefile.Answer) {
 	if err := root.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		e.collect(root, err)
 	}
-	// Validate passes over some values that are not concrete; the walk does
-	// not. It gives up everything but the known mistakes.
+	// Validate ignores some values that are not concrete; the walk does not. It returns
+	// everything except the known mistakes.
 	v := e.value(root, origin{key: token.NoPos, value: root.Pos()}, 0)
 	return e.answer(v)
 }
 
-// An evaluation collects what becomes of one file.
+// An evaluation collects the result of one file.
 type evaluation struct {
 	problems     cuefile.Problems
 	values, text int
@@ -73,7 +72,7 @@ func (e *evaluation) answer(v *cuefile.Value) cuefile.Answer {
 	return cuefile.Answer{Problems: e.problems}
 }
 
-// pos returns a place of the file, or its beginning where CUE knows none.
+// pos returns a position in the file, or its beginning if CUE knows none.
 func pos(p token.Pos) (at cuefile.Pos, ok bool) {
 	if !p.IsValid() || p.Filename() != source {
 		return cuefile.Pos{}, false
@@ -92,7 +91,7 @@ func (e *evaluation) add(p cuefile.Problem) {
 	}
 }
 
-// refuse finds what reaches outside of the file, before CUE looks for it.
+// refuse finds references outside of the file, before CUE resolves them.
 func (e *evaluation) refuse(f *ast.File) {
 	for spec := range f.ImportSpecs() {
 		name, err := literal.Unquote(spec.Path.Value)
@@ -141,7 +140,7 @@ func (e *evaluation) problem(root cue.Value, err cueerrors.Error) cuefile.Proble
 	return cuefile.Problem{At: places[0], Rule: rule, Message: clip(message), Hint: hint}
 }
 
-// nearest is the place of a value, or of what it is in.
+// nearest returns the position of a value, or of its parent.
 func (e *evaluation) nearest(root cue.Value, path []string) cuefile.Pos {
 	best := cuefile.Pos{}
 	for i := range path {
@@ -158,8 +157,8 @@ func (e *evaluation) nearest(root cue.Value, path []string) cuefile.Pos {
 	return best
 }
 
-// explain sorts an error by what CUE says, for it has no codes that can be
-// seen, and says what to do.
+// explain classifies an error by CUE's message, since it exposes no codes, and returns
+// the repair.
 func explain(message string, err cueerrors.Error, places []cuefile.Pos) (rule, hint string) {
 	format, args := err.Msg()
 	has := func(words ...string) bool {
@@ -201,7 +200,7 @@ func firstString(args []any) (string, bool) {
 	return s, ok
 }
 
-// clip bounds what is quoted from the file.
+// clip bounds a quotation from the file.
 func clip(s string) string {
 	const most = 300
 	if r := []rune(s); len(r) > most {

@@ -19,19 +19,19 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// A ruleSet is what the child made of constraints. It keeps the last one,
-// since compiling takes many times what checking a value does.
+// A ruleSet is the child's compiled constraints. It keeps the last set, since compiling
+// takes many times as long as checking a value.
 type ruleSet struct {
 	id    string
 	ctx   *cue.Context
 	root  cue.Value
 	files []*ast.File // the constraints
-	// refs are the definitions of the schema, with those that each refers to.
+	// refs maps the schema's definitions to the ones that each refers to.
 	refs map[string][]string
-	seen cuefile.RuleAnswer // what is said of the set itself
+	seen cuefile.RuleAnswer // the answer about the set itself
 }
 
-// rules answers a request, with the set of the last one where it is the same.
+// rules answers a request, reusing the last set if it is the same.
 func (s *server) rules(r *cuefile.RuleRequest) (out cuefile.RuleAnswer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +64,7 @@ func compileRules(r *cuefile.RuleRequest) *ruleSet {
 		}
 		f, err := parser.ParseFile(fileName(i), data, parser.ParseComments)
 		if err != nil {
-			continue // vet has said why
+			continue // vet has reported it
 		}
 		s.files = append(s.files, f)
 		s.reopen(i, f)
@@ -74,7 +74,7 @@ func compileRules(r *cuefile.RuleRequest) *ruleSet {
 		return s
 	}
 	s.root = s.ctx.BuildInstance(inst)
-	if inst.Err != nil { // root.Err says more than is true: it takes lists for empty
+	if inst.Err != nil { // root.Err also reports false errors: it treats lists as empty
 		s.collect(inst.Err)
 	}
 	s.use()
@@ -83,7 +83,7 @@ func compileRules(r *cuefile.RuleRequest) *ruleSet {
 	return s
 }
 
-// add puts a file into the package, whatever it calls itself.
+// add puts a file into the package, whatever its own package name.
 func add(inst *build.Instance, f *ast.File) {
 	f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { _, is := d.(*ast.Package); return is })
 	f.Decls = append([]ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}}, f.Decls...)
@@ -106,7 +106,7 @@ func (s *ruleSet) fail(at cuefile.FilePos, rule, message, hint string) {
 	}
 }
 
-// vet finds what is wrong with a file by itself.
+// vet finds the mistakes in a file by itself.
 func (s *ruleSet) vet(i int, data []byte) bool {
 	e := &evaluation{}
 	f, err := parser.ParseFile(source, data)
@@ -122,8 +122,8 @@ func (s *ruleSet) vet(i int, data []byte) bool {
 	return len(e.problems) == 0
 }
 
-// patterns finds those that are none: CUE says so of every value that is held
-// against one, and not of itself.
+// patterns finds invalid patterns: CUE reports them for every value that they are
+// compared with, and not by themselves.
 func (e *evaluation) patterns(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		var pattern ast.Expr
@@ -148,8 +148,8 @@ func (e *evaluation) patterns(f *ast.File) {
 	}, nil)
 }
 
-// learn reads the definitions of a file of the schema and opens them: what may
-// be in a value is not asked here, only what must.
+// learn reads and opens the definitions of a schema file: only required parts are
+// checked here, not allowed ones.
 func (s *ruleSet) learn(f *ast.File) {
 	for _, d := range f.Decls {
 		field, ok := d.(*ast.Field)
@@ -179,9 +179,8 @@ func open(x *ast.StructLit) {
 	}
 }
 
-// reopen notes what a file says of definitions of the schema, and has every
-// field that it names without ? demanded: a value that CUE would fill in is in
-// no file.
+// reopen records a file's constraints on definitions of the schema, and requires every
+// field that it names without ?: a value that CUE would fill in is in no file.
 func (s *ruleSet) reopen(i int, f *ast.File) {
 	for _, d := range f.Decls {
 		field, ok := d.(*ast.Field)
@@ -195,7 +194,7 @@ func (s *ruleSet) reopen(i int, f *ast.File) {
 			s.fail(at, "constraint-name", fmt.Sprintf("`%s` constrains nothing", clip(name)), "open a definition again, such as #Testcase: {…}; names of your own begin with _")
 			continue
 		case !strings.HasPrefix(name, "#"):
-			continue // a name of their own
+			continue // with their own name
 		}
 		s.seen.Fields = append(s.seen.Fields, cuefile.ConstrainedField{Def: name, At: at})
 		if s.refs[name] == nil {
@@ -210,8 +209,8 @@ func (s *ruleSet) reopen(i int, f *ast.File) {
 	}
 }
 
-// demand opens the structs of a constraint and makes their fields required;
-// named gets the fields of the outermost.
+// demand opens the structs of a constraint and makes their fields required; named is
+// called with the outermost fields.
 func demand(expr ast.Node, named func(ast.Label)) {
 	switch x := expr.(type) {
 	case *ast.StructLit:
@@ -274,7 +273,7 @@ func (s *ruleSet) use() {
 	}
 }
 
-// touch finds the definitions that the files have a say in.
+// touch finds the definitions that the files affect.
 func (s *ruleSet) touch() {
 	hit := map[string]bool{}
 	for _, f := range s.seen.Fields {
@@ -296,8 +295,7 @@ func (s *ruleSet) touch() {
 	slices.Sort(s.seen.Touched)
 }
 
-// conflicts finds fields of which something is demanded that the schema never
-// allows.
+// conflicts finds demanded fields that the schema never allows.
 func (s *ruleSet) conflicts() {
 	for _, f := range s.seen.Fields {
 		if f.Field == "" || s.refs[f.Def] == nil {
@@ -310,9 +308,9 @@ func (s *ruleSet) conflicts() {
 	}
 }
 
-// contradiction returns the first of errors that all say that what is demanded
-// contradicts itself; nil where one says something else, such as an error("…")
-// by which a field is forbidden.
+// contradiction returns the first of errors that all report a contradiction between
+// demands; nil if one reports something else, such as an error("…") that forbids a
+// field.
 func contradiction(err error) cueerrors.Error {
 	var first cueerrors.Error
 	for _, one := range cueerrors.Errors(err) {
@@ -347,7 +345,7 @@ func (s *ruleSet) collect(err error) {
 	}
 }
 
-// message is what CUE says, without the path and the place.
+// message returns CUE's message, without the path and the position.
 func message(err cueerrors.Error) string {
 	text := strings.TrimPrefix(err.Error(), strings.Join(err.Path(), ".")+": ")
 	return strings.TrimPrefix(text, err.Position().String()+": ")

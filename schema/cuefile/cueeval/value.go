@@ -11,16 +11,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// An origin is where a value and its key are written.
+// An origin is the position of a value and its key.
 type origin struct {
 	key, value token.Pos
 	// nodes are all the places that the value is put together from.
 	nodes []ast.Node
 }
 
-// placeOf finds where a value is written. Often several places have a say: a
-// definition demands a string, a field gives it. The field that gives a value
-// counts, and of several the one that is written inside the value around it.
+// placeOf finds the position of a value. Often several places determine it: a
+// definition demands a string, a field provides it. The providing field counts, and
+// among several the one written inside the parent value.
 func placeOf(v cue.Value, around origin) origin {
 	out := origin{key: around.value, value: around.value, nodes: sources(v)}
 	best := -1
@@ -50,7 +50,8 @@ func (p origin) encloses(n ast.Node) bool {
 	return false
 }
 
-// sources are the places that give a value, those that only bound it last.
+// sources returns the places that determine a value; places that only bound it come
+// last.
 func sources(v cue.Value) []ast.Node {
 	src := v.Source()
 	if f, ok := src.(*ast.Field); ok {
@@ -75,8 +76,8 @@ func sources(v cue.Value) []ast.Node {
 	return append(given, bounds...)
 }
 
-// value makes the tree of a value; at is its own position. If it finds a
-// problem, the tree must not be used.
+// value builds the tree of a value; at is its own position. If it finds a problem, the
+// tree must not be used.
 func (e *evaluation) value(v cue.Value, at origin, depth int) *cuefile.Value {
 	out := &cuefile.Value{Kind: cuefile.Null}
 	out.At, _ = pos(at.value)
@@ -162,7 +163,7 @@ func (e *evaluation) scalar(out *cuefile.Value, v cue.Value, at origin) {
 	e.count(len(out.Text), at)
 }
 
-// open reports a value that is none yet.
+// open reports a value that is not concrete yet.
 func (e *evaluation) open(v cue.Value, at origin) {
 	if err := v.Err(); err != nil {
 		e.collect(v, err)

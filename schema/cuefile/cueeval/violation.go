@@ -19,7 +19,7 @@ import (
 func (s *ruleSet) check(def string, value []byte) []cuefile.Violation {
 	expr, err := cuejson.Extract("data.json", value)
 	if err != nil {
-		return nil // the parent sends what it has parsed
+		return nil // the parent sends parsed data
 	}
 	data := s.ctx.BuildExpr(expr)
 	v := s.root.LookupPath(cue.MakePath(cue.Def(def))).Unify(data)
@@ -34,7 +34,7 @@ func (s *ruleSet) check(def string, value []byte) []cuefile.Violation {
 	}
 	var out []cuefile.Violation
 	for _, path := range paths {
-		// CUE reports all that a mistake brings about, outwards.
+		// CUE reports all consequences of a mistake, outwards.
 		isOuter := slices.ContainsFunc(paths, func(other string) bool { return strings.HasPrefix(other, path+"\x00") })
 		if !isOuter && len(out) < cuefile.MaxProblems {
 			out = append(out, s.violation(byPath[path], data))
@@ -43,7 +43,7 @@ func (s *ruleSet) check(def string, value []byte) []cuefile.Violation {
 	return out
 }
 
-// violation makes one of the errors that one place has.
+// violation merges the errors at one place.
 func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) cuefile.Violation {
 	// For a value that may be null, "not null" is the least useful message.
 	told := slices.DeleteFunc(slices.Clone(errs), func(one cueerrors.Error) bool {
@@ -92,8 +92,8 @@ func (s *ruleSet) violation(errs []cueerrors.Error, data cue.Value) cuefile.Viol
 	return out
 }
 
-// absentField is the field that a condition reads and that is absent. The
-// demands of the rest of the constraint are then unknown.
+// absentField returns the absent field that a condition reads. The demands of the rest
+// of the constraint are then unknown.
 func absentField(err cueerrors.Error) string {
 	format, args := err.Msg()
 	if !strings.HasPrefix(format, "cannot reference optional field") || len(args) == 0 {
@@ -102,14 +102,13 @@ func absentField(err cueerrors.Error) string {
 	return fmt.Sprint(args[0])
 }
 
-// kinds are those of CUE in words for people.
+// kinds are CUE's kinds in words for people.
 var kinds = map[string]string{
 	"string": "a string", "int": "a whole number", "float": "a number", "number": "a number",
 	"bool": "true or false", "list": "a list", "struct": "an object", "null": "null",
 }
 
-// mistyped says of a value of another type than is demanded which it is; empty
-// where CUE says something else.
+// mistyped describes the type of a mistyped value; empty if CUE reports another error.
 func mistyped(err cueerrors.Error, data cue.Value, path []string) string {
 	format, args := err.Msg()
 	if !strings.Contains(format, "mismatched types") || len(args) != 4 {
@@ -132,9 +131,8 @@ func mistyped(err cueerrors.Error, data cue.Value, path []string) string {
 	return fmt.Sprintf("it must be %s, not %s", kinds[want], kinds[have])
 }
 
-// own is what the constraint at a place says by itself of an error there: what
-// its error("…") came to, else what it would have, else the comment above the
-// field.
+// own returns the constraint's own message for an error: the evaluated error("…"), else
+// its source text, else the comment above the field.
 func (s *ruleSet) own(at cuefile.FilePos, err cueerrors.Error) string {
 	var field *ast.Field
 	isSaid := false
@@ -188,7 +186,7 @@ func (s *ruleSet) named(name string) ast.Node {
 	return found
 }
 
-// errorText is the text of the first error("…") in an expression.
+// errorText returns the text of the first error("…") in an expression.
 func errorText(expr ast.Node) string {
 	text := ""
 	ast.Walk(expr, func(n ast.Node) bool {
@@ -207,5 +205,5 @@ func isError(call *ast.CallExpr) bool {
 	return is && name.Name == "error" && len(call.Args) == 1
 }
 
-// fileName is what the constraints with an index are called in the child.
+// fileName returns the name of the constraints with an index in the child.
 func fileName(i int) string { return "constraints" + strconv.Itoa(i) + ".cue" }

@@ -1,5 +1,5 @@
-// Package interpreter is the other end of package javascript: it runs the functions, in the
-// child. Only programs and tests that serve children have the interpreter in them.
+// Package interpreter is the child's side of package javascript: it runs the functions.
+// Only programs and tests that serve children include the interpreter.
 package interpreter
 
 import (
@@ -18,14 +18,14 @@ import (
 // maxCalls bounds how deep functions call each other.
 const maxCalls = 2000
 
-// maxResult bounds what a function returns, in bytes of JSON.
+// maxResult bounds a function's result, in bytes of JSON.
 const maxResult = 1 << 20
 
-// ServeChild runs functions until there are no more if this process was started by
-// [javascript.Run], and reports whether it was; the program then has to end.
+// ServeChild runs functions until there are no more if [javascript.Run] started this
+// process, and reports whether it did; the program then has to end.
 func ServeChild() bool { return javascript.Serve(run) }
 
-// run calls a function in an interpreter of its own.
+// run calls a function in a new interpreter.
 func run(c javascript.Call) javascript.Answer {
 	vm := goja.New()
 	vm.SetParserOptions(parser.WithDisableSourceMaps) // they would be read from files
@@ -52,7 +52,7 @@ func run(c javascript.Call) javascript.Answer {
 	return javascript.Answer{Value: json.RawMessage(text)}
 }
 
-// purify has the clock and random numbers throw.
+// purify makes the clock and random numbers throw.
 func purify(vm *goja.Runtime) {
 	refuse := func(what, instead string) {
 		panic(vm.NewTypeError("there is no " + what + " while definitions are compiled; " + instead))
@@ -94,8 +94,8 @@ func call(vm *goja.Runtime, program *goja.Program, args []json.RawMessage) (goja
 	return value, nil
 }
 
-// settled is what a promise is resolved with. All that it waits for has been computed: there
-// is nothing else to wait for.
+// settled returns the value of a resolved promise. Everything that it waits for has
+// been computed: there is nothing else to wait for.
 func settled(p *goja.Promise) (goja.Value, error) {
 	switch p.State() {
 	case goja.PromiseStateFulfilled:
@@ -106,7 +106,7 @@ func settled(p *goja.Promise) (goja.Value, error) {
 	return nil, errors.New("a promise that nothing resolves")
 }
 
-// parse makes a value of JSON, without evaluating it.
+// parse converts JSON to a value, without evaluating it.
 func parse(vm *goja.Runtime, text string) (goja.Value, error) {
 	return method(vm, "parse", vm.ToValue(text))
 }
@@ -123,8 +123,8 @@ func stringify(vm *goja.Runtime, value goja.Value) (string, error) {
 	return out.String(), nil
 }
 
-// method calls a method of the global JSON. Functions of definitions run in an
-// interpreter of their own each, so that none can have changed it for another.
+// method calls a method of the global JSON. Each function runs in a new interpreter, so
+// no other function can have changed it.
 func method(vm *goja.Runtime, name string, argument goja.Value) (goja.Value, error) {
 	function, ok := goja.AssertFunction(vm.GlobalObject().Get("JSON").ToObject(vm).Get(name))
 	if !ok {
@@ -133,7 +133,7 @@ func method(vm *goja.Runtime, name string, argument goja.Value) (goja.Value, err
 	return function(goja.Undefined(), argument)
 }
 
-// message is what was thrown, without the place in the interpreter.
+// message returns the thrown message, without the position in the interpreter.
 func message(err error) string {
 	if thrown, ok := errors.AsType[*goja.Exception](err); ok {
 		return thrown.Value().String()
