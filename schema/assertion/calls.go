@@ -1,4 +1,4 @@
-// Package assertion reads the assertions that promptfoo and AgentV have in common.
+// Package assertion reads the assertions common to promptfoo and AgentV.
 package assertion
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// named is a tool or a skill in an assertion, with what is wanted of its calls.
+// named is a tool or a skill in an assertion, with its wanted calls.
 type named struct {
 	Name      string          `json:"name"`
 	Tool      string          `json:"tool"`
@@ -38,13 +38,13 @@ var callsKeys = map[string][]string{
 	evaluator.CallsOfSkills:   {"name", "tool", "pattern", "min", "max"},
 }
 
-// callsModes are the modes of those that have some.
+// callsModes maps assertion types to their modes.
 var callsModes = map[string][]string{
 	evaluator.CallsInSequence: {"in_order", "exact"},
 	evaluator.CallsWithArgs:   {"partial", "exact"},
 }
 
-// callsHints say what the value of an assertion about calls is, by its type.
+// callsHints describe the values of assertions about calls, by type.
 var callsHints = map[string]string{
 	evaluator.CallsUsed:       "write the name of a tool, a list of names, or {pattern, min, max}",
 	evaluator.CallsInSequence: "write a list of names of tools, or {mode, steps}",
@@ -53,7 +53,7 @@ var callsHints = map[string]string{
 	evaluator.CallsOfSkills:   "write the name of a skill, a list of names, or {pattern, min, max}",
 }
 
-// pattern is the name that is looked for.
+// pattern returns the name to look for.
 func (n named) pattern() string {
 	for _, s := range []string{n.Pattern, n.Name, n.Tool} {
 		if s != "" {
@@ -104,8 +104,8 @@ func Calls(kind string, value json.RawMessage) (evaluator.Calls, error) {
 	return out, nil
 }
 
-// callsValue is the list in a value, which may be one name or object, and the object that
-// the value is. The error is about what is wrong in any of them.
+// callsValue returns the list in a value, which may be one name or object, and the
+// object itself. The error describes a mistake in any of them.
 func callsValue(kind string, value json.RawMessage) (list []named, one named, err error) {
 	if len(value) > 0 && value[0] == '{' {
 		if one, err = namedIn(kind, value, callsKeys[kind]); err != nil {
@@ -173,8 +173,7 @@ func namedIn(kind string, value json.RawMessage, keys []string) (named, error) {
 	return n, nil
 }
 
-// bounded is a name with how often it is called: at least once unless it says
-// otherwise.
+// bounded returns a name with its number of calls: at least once by default.
 func (n named) bounded(least int) evaluator.CallName {
 	out := evaluator.CallName{Pattern: n.pattern(), Least: least, Most: n.Max}
 	if n.Min != nil {

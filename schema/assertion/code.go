@@ -12,21 +12,21 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A Coded is what was read of code in a definition.
+// A Coded is the parsed code of a definition.
 type Coded struct {
-	// Spec is an evaluator by the code; nil where it is not read.
+	// Spec is an evaluator by the code; nil if it is unsupported.
 	Spec schema.Spec
-	// Step is the function of a transform; empty where it is not read.
+	// Step is the function of a transform; empty if it is unsupported.
 	Step string
-	// Need is what the code needs and is not read; empty where it is.
+	// Need is an unsupported need of the code, or empty.
 	Need     string
 	Inputs   []schema.Input
 	Problems []schema.Problem
 }
 
-// Code reads an assertion of AgentV in JavaScript or Python: code, or file://file:function. What
-// only computes runs in the interpreter, and everything else is a program of the repository. The
-// variables are what it finds in context.vars.
+// Code reads an AgentV assertion in JavaScript or Python: code, or
+// file://file:function. Code that only computes runs in the interpreter, and everything
+// else is a program of the repository. vars become its context.vars.
 func Code(src document.Source, language string, p document.Place, vars json.RawMessage) Coded {
 	written := p.Sub("value")
 	if strings.TrimSpace(written.Text()) == "" {
@@ -65,7 +65,7 @@ func Code(src document.Source, language string, p document.Place, vars json.RawM
 	return out
 }
 
-// Context is the argument context of functions: {vars, config}.
+// Context returns the argument context of functions: {vars, config}.
 func Context(vars, config json.RawMessage) json.RawMessage {
 	told := map[string]json.RawMessage{}
 	for key, raw := range map[string]json.RawMessage{"vars": vars, "config": config} {
@@ -93,7 +93,7 @@ func Transform(src document.Source, written document.Place) Coded {
 	return out
 }
 
-// found is the file that code names, with the name of the function; none for code itself.
+// found returns the file and the function that code names; none for inline code.
 func found(src document.Source, written document.Place) (out Coded, file schema.File, function string) {
 	name, isFile := strings.CutPrefix(written.Text(), "file://")
 	if !isFile {
@@ -108,8 +108,8 @@ func found(src document.Source, written document.Place) (out Coded, file schema.
 	return out, got.File, function
 }
 
-// program has the file and what is around it as files of a program, which gets the words in
-// addition to its own; those that are empty are left out.
+// program adds the file and its surroundings to a program, which gets the words in
+// addition to its own; empty ones are omitted.
 func (c *Coded) program(src document.Source, at document.Place, p *evaluator.Program, words []string) {
 	line := command.Line{Argv: words[:1], Dir: p.Dir, At: func(int) schema.Position { return at.At() }}
 	got := command.Reader{Source: src}.Program(line)
@@ -120,8 +120,8 @@ func (c *Coded) program(src document.Source, at document.Place, p *evaluator.Pro
 	}
 }
 
-// Similar reads how similar the answer is to texts by their embeddings, on the scale of AgentV,
-// where the similarity from -1 to 1 is halved.
+// Similar reads the similarity of the answer to texts by their embeddings, on the scale
+// of AgentV, which halves the similarity from -1 to 1.
 func Similar(p document.Place) (evaluator.Similar, *schema.Problem) {
 	spec := evaluator.Similar{Texts: p.Strings("value"), Metric: evaluator.Cosine, Half: true}
 	if len(spec.Texts) == 0 || slices.Contains(spec.Texts, "") {

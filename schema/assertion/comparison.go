@@ -24,14 +24,14 @@ var comparisons = []string{
 // IsComparison reports whether a type of assertion is read by [Comparison].
 func IsComparison(kind string) bool { return slices.Contains(comparisons, kind) }
 
-// Comparisons are the types of assertions that [Comparison] reads.
+// Comparisons returns the types of assertions that [Comparison] reads.
 func Comparisons() []string { return slices.Clone(comparisons) }
 
-// Compared is what was read of a comparison.
+// Compared is a parsed comparison.
 type Compared struct {
-	// Spec is the evaluator; nil where there is none.
+	// Spec is the evaluator, or nil.
 	Spec schema.Spec
-	// Need is what the comparison needs and is not read; empty where it is.
+	// Need is an unsupported need of the comparison, or empty.
 	Need    string
 	Problem *schema.Problem
 }
@@ -73,8 +73,7 @@ func Comparison(kind string, p document.Place) Compared {
 
 func problem(p schema.Problem) Compared { return Compared{Problem: &p} }
 
-// notText is what is wrong with the value of an assertion that looks for one text and has
-// none.
+// notText returns the problem of an assertion that looks for one text and has none.
 func notText(kind string, p document.Place) schema.Problem {
 	raw := strings.TrimSpace(string(p.JSON("value")))
 	what, hint, at := "has no text", `add "value": …`, []any(nil)
@@ -90,7 +89,7 @@ func notText(kind string, p document.Place) schema.Problem {
 	return p.Problem("missing-field", fmt.Sprintf("the assertion %s %s", kind, what), hint, at...)
 }
 
-// pattern reads a regular expression with its flags, which is one of JavaScript.
+// pattern reads a JavaScript regular expression with its flags.
 func pattern(p document.Place, spec evaluator.Assertion) Compared {
 	text, flags := p.Text("value"), p.Text("flags")
 	byJavaScript, err := Pattern(text, flags)

@@ -16,9 +16,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// Pattern reports whether a pattern with flags of JavaScript is one that JavaScript has to
-// look for, since RE2 does not have it: one that looks ahead or back, or has \u. The error
-// is a [*template.MistakeError] about a pattern that is wrong, or a [*template.NeedError].
+// Pattern reports whether a JavaScript pattern with flags must be matched by
+// JavaScript, since RE2 does not support it: one with lookahead, lookbehind or \u. The
+// error is a [*template.MistakeError] about an invalid pattern, or a
+// [*template.NeedError].
 func Pattern(text, flags string) (byJavaScript bool, err error) {
 	if wrong := wrongFlags(flags); wrong != "" {
 		return false, &template.MistakeError{Message: wrong, Hint: "write flags of JavaScript, such as i, m or s, each once"}
@@ -36,7 +37,7 @@ func Pattern(text, flags string) (byJavaScript bool, err error) {
 		return false, &template.NeedError{What: fmt.Sprintf("a pattern of at most %d bytes, if RE2 does not have it", javascript.MaxPattern)}
 	}
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok && slices.Contains([]syntax.ErrorCode{syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth}, wrong.Code) && !isBackwards(text) {
-		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript has
+		return false, &template.NeedError{What: "a pattern with fewer repetitions than " + template.Clip(text)} // which JavaScript supports
 	}
 	why := "it is not one of JavaScript"
 	if err != nil {
@@ -47,7 +48,7 @@ func Pattern(text, flags string) (byJavaScript bool, err error) {
 	}
 }
 
-// wrongFlags is what is wrong with the flags of a pattern; empty for nothing.
+// wrongFlags describes the mistake in a pattern's flags, or is empty.
 func wrongFlags(flags string) string {
 	for i, flag := range flags {
 		if !strings.ContainsRune("dgimsuvy", flag) {
@@ -60,8 +61,7 @@ func wrongFlags(flags string) string {
 	return ""
 }
 
-// withFlags is a pattern of RE2 with those flags of JavaScript that bear on whether it is
-// found.
+// withFlags converts a pattern to RE2 with the JavaScript flags that affect matching.
 func withFlags(text, flags string) string {
 	kept := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("ims", r) {
@@ -78,7 +78,7 @@ func withFlags(text, flags string) string {
 // bounds matches the bounds of a repetition.
 var bounds = lazyregexp.New(`\{(\d+),(\d+)\}`)
 
-// isBackwards reports whether a repetition of a pattern has a greatest number below its least.
+// isBackwards reports whether the maximum of a repetition is below its minimum.
 func isBackwards(pattern string) bool {
 	return slices.ContainsFunc(bounds.FindAllStringSubmatch(pattern, -1), func(m []string) bool {
 		least, err := strconv.Atoi(m[1])
@@ -87,7 +87,7 @@ func isBackwards(pattern string) bool {
 	})
 }
 
-// Matching is JavaScript that looks for a pattern which RE2 does not have.
+// Matching returns JavaScript that matches a pattern which RE2 does not support.
 func Matching(pattern, flags string) evaluator.JavaScript {
 	written, _ := json.Marshal(pattern) // a text
 	made := "new RegExp(pattern)"

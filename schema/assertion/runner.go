@@ -13,7 +13,7 @@ const MaxJavaScript = 256 << 10
 // named matches the name of a file with code, and of a function in it.
 var namedFunction = lazyregexp.New(`^(.*\.(?:c?js|mjs|c?ts|mts|py|rb)):([\w.]+)$`)
 
-// Split divides file.js:function. The name of the function is empty where there is none.
+// SplitFunction splits file.js:function. The name of the function is empty without one.
 func SplitFunction(name string) (file, function string) {
 	if m := namedFunction.FindStringSubmatch(name); m != nil {
 		return m[1], m[2]
@@ -21,11 +21,11 @@ func SplitFunction(name string) (file, function string) {
 	return name, ""
 }
 
-// foreign matches what functions of the interpreter do not have.
+// foreign matches names that the interpreter's functions lack.
 var foreign = lazyregexp.New(`\b(require|import|export|await|async|fetch|process)\b`)
 
-// Runners start a function of a file, or code, that is in a language. They read {output,
-// context, code, config} and print what the function returns as JSON.
+// Runners start a function of a file, or inline code, by language. They read {output,
+// context, code, config} and print the function's result as JSON.
 var Runners = map[string][]string{
 	"python": {"python3", "-c", `import importlib.util, inspect, json, os, sys
 said = json.load(sys.stdin)
@@ -81,20 +81,19 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
 `},
 }
 
-// Defaults are called where a definition names none.
+// DefaultFunctions are called if a definition names none.
 var DefaultFunctions = map[string]string{"python": "get_assert", "ruby": "get_assert"}
 
-// saying matches the comments and the texts of JavaScript, and the names of members: what is
-// in them is not called. A text with ${ is a program, too.
+// saying matches comments, texts and member names of JavaScript: names in them are not
+// called. A text with ${ contains code, too.
 var saying = lazyregexp.New(`(?s)//[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` + "`[^`$\\\\]*`" + `|\.\s*[\w$]+`)
 
-// foreignInline matches what code of a definition may not use. It may be asynchronous.
+// foreignInline matches names that inline code must not use. It may be asynchronous.
 var foreignInline = lazyregexp.New(`\b(require|import|export|fetch|process)\b`)
 
 var asynchronous, waiting = lazyregexp.New(`\basync\b`), lazyregexp.New(`\bawait\b`)
 
-// Foreign is a word of a function that the interpreter does not have; empty where there is
-// none.
+// Foreign returns a word of a function that the interpreter lacks, or an empty string.
 func Foreign(source string) string {
 	source = saying.ReplaceAllString(source, " ")
 	if word := foreignInline.FindString(source); word != "" || asynchronous.MatchString(source) {
@@ -103,8 +102,8 @@ func Foreign(source string) string {
 	return waiting.FindString(source) // which only an asynchronous function may do
 }
 
-// Computing is the code that calls a function of a file of JavaScript which only computes;
-// empty for any other file.
+// Computing returns the code that calls a function of a JavaScript file that only
+// computes; empty for any other file.
 func Computing(file schema.File, function string) string {
 	source := string(file.Data)
 	if path.Ext(file.Path) != ".js" || len(source) > MaxJavaScript || foreign.MatchString(source) {

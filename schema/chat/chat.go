@@ -1,5 +1,5 @@
-// Package chat reads prompts that are chats, lists of messages with role and content, and
-// tools, both as the APIs of models have them.
+// Package chat reads prompts that are chats, lists of messages with role and content,
+// and tools, both in the forms of model APIs.
 //
 // Most callers want [Render].
 package chat
@@ -19,16 +19,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A Message is one of a prompt, before variables are filled in.
+// A Message is a message of a prompt, before variables are filled in.
 type Message struct {
 	Role string `json:"role"`
 	// Content is a text, or a list of parts: texts and images.
 	Content json.RawMessage `json:"content"`
 }
 
-// A Prompt is what a case begins with.
+// A Prompt is the beginning of a case.
 type Prompt struct {
-	// System is what the messages of that role say which are before all others.
+	// System is the text of leading system messages.
 	System   string
 	Messages []schema.Message
 }
@@ -39,14 +39,16 @@ type Fill func(text string) (string, error)
 // A Template is a prompt in which variables are filled in.
 type Template struct {
 	Prefix, Text, Suffix string
-	// Lenient has a text that looks like JSON and is none sent as it is, as agents take it.
+	// Lenient sends a text that looks like JSON but is invalid unchanged, as agents
+	// accept it.
 	Lenient bool
 }
 
-// Render fills variables into a prompt: a chat as JSON or YAML, or any other text, which the
-// user says. A chat keeps its form whatever the variables hold, and the prefix and the suffix
-// are put around a text alone. The error is that of [Filled], or a [*template.MistakeError]
-// about a text that looks like JSON or a chat and cannot be read.
+// Render fills variables into a prompt: a chat as JSON or YAML, or any other text,
+// which becomes a user message. A chat keeps its structure whatever the variables
+// contain, and the prefix and the suffix are only put around a text. The error is
+// [Filled]'s, or a [*template.MistakeError] about a text that looks like JSON or a chat
+// and is unreadable.
 func Render(t Template, fill Fill) (Prompt, error) {
 	if list := parse(t.Text); list != nil {
 		return Filled(list, fill)
@@ -77,7 +79,7 @@ func opens(text string) bool {
 	return strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "{{") && !strings.HasPrefix(text, "{%") && !strings.HasPrefix(text, "{#")
 }
 
-// said is what the user says.
+// said returns a prompt with a user message.
 func said(text string) Prompt {
 	return Prompt{Messages: []schema.Message{{Role: schema.RoleUser, Content: text}}}
 }
@@ -101,14 +103,14 @@ func read(text string, lenient bool) (Prompt, error) {
 	return said(text), nil
 }
 
-// isBroken reports whether a text begins as JSON does, as promptfoo takes it for a chat, and
-// is none.
+// isBroken reports whether a text begins like JSON, so that promptfoo takes it for a
+// chat, but is invalid.
 func isBroken(text string) bool {
 	trimmed := strings.TrimSpace(text)
 	return (strings.HasPrefix(trimmed, "[") || strings.HasPrefix(trimmed, "{")) && !json.Valid([]byte(trimmed))
 }
 
-// broken is about a text that looks like JSON and is none.
+// broken returns the error of a text that looks like JSON but is invalid.
 func broken(text string) error {
 	why := json.Unmarshal([]byte(text), new(any))
 	hint := "fill variables in with {{ name | dump }}, without quotes around it"
@@ -118,7 +120,7 @@ func broken(text string) error {
 	return &template.MistakeError{Message: fmt.Sprintf("the prompt looks like JSON, and is none once its variables are filled in: %v", why), Hint: hint}
 }
 
-// inside matches the signs with which a list of JSON goes on, or ends.
+// inside matches the characters with which a JSON list continues or ends.
 var inside = lazyregexp.New(`^\[\s*(?:["{\[\]\d-]|true|false|null)`)
 
 // looksLikeJSON reports whether a text begins and ends as an object or a list of JSON does.
@@ -127,10 +129,10 @@ func looksLikeJSON(text string) bool {
 	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") || strings.HasSuffix(text, "]") && inside.MatchString(text)
 }
 
-// literal matches a text within JSON, and what follows the name of a field.
+// literal matches a text within JSON, and the colon after a field's name.
 var literal = lazyregexp.New(`"(?:[^"\\]|\\.)*"(\s*:)?`)
 
-// fillJSON fills variables into the texts of JSON, of which the names of fields are none, and
+// fillJSON fills variables into the texts of JSON, except the names of fields, and
 // writes it as JavaScript does with two spaces.
 func fillJSON(text string, fill Fill) (string, error) {
 	var failed error
@@ -151,7 +153,7 @@ func fillJSON(text string, fill Fill) (string, error) {
 	return out.String(), err
 }
 
-// quoted is a text as JSON, without escapes for HTML.
+// quoted returns a text as JSON, without escapes for HTML.
 func quoted(s string) string {
 	var out strings.Builder
 	enc := json.NewEncoder(&out)
@@ -181,11 +183,11 @@ func listOf(text string) []Message {
 	return parse(string(doc.JSON()))
 }
 
-// hole matches what is filled in.
+// hole matches a placeholder.
 var hole = lazyregexp.New(`\{\{.*?\}\}`)
 
-// parseYAML reads a template that is a chat in YAML; nil for any other text, and for one whose
-// messages a template makes. Quotes around a variable are not needed.
+// parseYAML parses a template that is a chat in YAML; nil for any other text, and if a
+// template generates the messages. Quotes around a variable are optional.
 func parseYAML(text string) []Message {
 	if !isYAML(text) || strings.Contains(text, "{%") {
 		return nil
@@ -205,8 +207,8 @@ func parseYAML(text string) []Message {
 	return list
 }
 
-// Filled reads the messages of a chat and fills variables into their texts. The error is a
-// [*template.NeedError] about what is not sent, or one of fill.
+// Filled reads the messages of a chat and fills variables into their texts. The error
+// is a [*template.NeedError] about an unsupported part, or fill's.
 func Filled(list []Message, fill Fill) (Prompt, error) {
 	var out Prompt
 	for _, m := range list {
@@ -236,12 +238,11 @@ func (p Prompt) Shows() bool {
 	return slices.ContainsFunc(p.Messages, func(m schema.Message) bool { return m.Blocks != nil })
 }
 
-// Text is the prompt as functions are told it: a text, or a chat as JSON. It has
-// nothing of an image.
+// Text returns the prompt for functions: a text, or a chat as JSON, without images.
 func (p Prompt) Text() string { return p.text("") }
 
-// Indented is the prompt as promptfoo's echo answers it: a text, or a chat as JSON that
-// is indented by two spaces.
+// Indented returns the prompt as promptfoo's echo does: a text, or a chat as JSON
+// indented by two spaces.
 func (p Prompt) Indented() string { return p.text("  ") }
 
 func (p Prompt) text(indent string) string {
@@ -263,7 +264,7 @@ func (p Prompt) text(indent string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Size is how many bytes the prompt has.
+// Size returns the size of the prompt in bytes.
 func (p Prompt) Size() int {
 	n := len(p.System)
 	for _, m := range p.Messages {
@@ -275,7 +276,7 @@ func (p Prompt) Size() int {
 	return n
 }
 
-// A part is one of a content, in the forms of OpenAI's APIs and of Anthropic's.
+// A part is a part of a content, in the forms of OpenAI's APIs and of Anthropic's.
 type part struct {
 	Type   string          `json:"type"`
 	Text   string          `json:"text"`
@@ -288,7 +289,8 @@ type part struct {
 	} `json:"source"`
 }
 
-// said is a message with its content filled in. The text parts of a list are joined.
+// said converts a message with its content filled in. The text parts of a list are
+// joined.
 func (m Message) said(fill Fill) (schema.Message, error) {
 	out := schema.Message{Role: m.Role}
 	text, isText := document.ParseText(m.Content)
@@ -320,7 +322,7 @@ func (m Message) said(fill Fill) (schema.Message, error) {
 	return out, nil
 }
 
-// block is a part as it is sent.
+// block converts a part for sending.
 func (p part) block(fill Fill) (schema.Block, error) {
 	switch p.Type {
 	case "text", "input_text":
@@ -337,7 +339,7 @@ func (p part) block(fill Fill) (schema.Block, error) {
 	return schema.Block{}, &template.NeedError{What: fmt.Sprintf("content of the type %q in a prompt", template.Clip(p.Type))}
 }
 
-// address is where the image of a part is.
+// address returns the address of a part's image.
 func (p part) address() string {
 	if text, isText := document.ParseText(p.URL); isText {
 		return text
@@ -345,11 +347,11 @@ func (p part) address() string {
 	var in struct {
 		URL string `json:"url"`
 	}
-	_ = json.Unmarshal(p.URL, &in) // another form has no image
+	_ = json.Unmarshal(p.URL, &in) // other forms have no image
 	return in.URL
 }
 
-// imageAt is the image of a data: URI.
+// imageAt returns the image of a data: URI.
 func imageAt(address string, fill Fill) (schema.Block, error) {
 	address, err := fill(address)
 	if err != nil {

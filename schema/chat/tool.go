@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A writtenTool is in the form of one of the APIs: Chat Completions have it in function, the
-// others as it is, and Anthropic calls its parameters input_schema.
+// A writtenTool has the form of one of the APIs: Chat Completions nest it in function,
+// the others do not, and Anthropic calls its parameters input_schema.
 type writtenTool struct {
 	Type        string          `json:"type"`
 	Function    *writtenTool    `json:"function"`

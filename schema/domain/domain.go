@@ -1,8 +1,8 @@
-// Package domain reads the domain dialect: domain/level_n/*.json with its
-// evaluators and tools, and compiles every test to a case.
+// Package domain reads the domain dialect: domain/level_n/*.json with its evaluators
+// and tools, and compiles every test to a case.
 //
-// Most callers want [Load]. A file with problems gives no cases; the others
-// are compiled all the same.
+// Most callers want [Load]. A file with problems has no cases; the others are still
+// compiled.
 package domain
 
 import (
@@ -20,36 +20,35 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// A Source is what Load reads.
+// A Source is the input of Load.
 type Source struct {
 	document.Source
 	// Files are the files of the dialect, sorted: the tests that are wanted,
 	// and every file that they share.
 	Files []string
-	// Prompt is that of the target, the outermost layer of every system prompt.
+	// Prompt is the target's prompt, the outermost layer of every system prompt.
 	Prompt document.Prompt
-	// Finish is called with every file of tests as soon as it is compiled,
-	// possibly for several at the same time, and returns what else is wrong
-	// with the file. Then the tests are not in the Result, so that they need not
-	// stay in memory. nil adds nothing.
+	// Finish is called with every file of tests as soon as it is compiled, possibly
+	// concurrently, and returns further problems of the file. Then the tests are not in
+	// the Result, so they need not stay in memory. nil adds nothing.
 	Finish func(d Definition, problems []schema.Problem) []schema.Problem
 	// Each calls f for 0 ≤ i < n, possibly at the same time, and returns the
 	// first error.
 	Each func(ctx context.Context, n int, f func(i int) error) error
 }
 
-// A Result is what Load found.
+// A Result is the result of Load.
 type Result struct {
 	Definitions []Definition
 	Problems    []schema.Problem
-	// Tools are those of the folder and of the folders of tools next to it, by
-	// id, as far as they are valid.
+	// Tools are the valid tools of the folder and of the neighbouring tool folders, by
+	// id.
 	Tools map[string]Tool
 	// Names maps the id of an evaluator or a tool to its file.
 	Names map[Name]string
 }
 
-// A Tool is one that a case can be offered.
+// A Tool is a tool that a case can be offered.
 type Tool struct {
 	schema.Tool
 	File string
@@ -58,8 +57,7 @@ type Tool struct {
 // A Name is the id of an evaluator or a tool in a definitions folder.
 type Name struct{ Root, Kind, ID string }
 
-// A Definition is one file with its tests; none for the files that tests
-// share.
+// A Definition is one file with its tests; without tests for files that tests share.
 type Definition struct {
 	File  string
 	Tests []Test
@@ -70,7 +68,7 @@ type Test struct {
 	// ID is unique over the whole tree; At is its position.
 	ID string
 	At schema.Position
-	// Case is nil where the test has errors.
+	// Case is nil if the test has errors.
 	Case *schema.Case
 }
 
@@ -82,7 +80,7 @@ var (
 // IsLevel reports whether a folder is named like a level.
 func IsLevel(folder string) bool { return levelFolder.MatchString(folder) }
 
-// tree is what the tests of one definitions folder share.
+// tree is the shared state of one definitions folder's tests.
 type tree struct {
 	Source
 	domains    map[string]*folder // by folder
@@ -96,13 +94,13 @@ type tree struct {
 	weights  weights
 }
 
-// A folder is what a domain.json or level.json says.
+// A folder is the content of a domain.json or level.json.
 type folder struct {
 	file string
 	// broken marks a file with errors that bear on its tests: they do not load.
 	broken bool
-	// noEvaluator says that the evaluator it names is not known, so that a test
-	// has to name its own.
+	// noEvaluator means that its evaluator is unknown, so that a test must name its
+	// own.
 	noEvaluator bool
 	doc         *document.Document // until its references are checked
 
@@ -211,7 +209,7 @@ func (t *tree) valid() map[string]Tool {
 
 func values(m map[string]*folder) []*folder { return slices.Collect(maps.Values(m)) }
 
-// role returns what a file is to the dialect.
+// role returns the role of a file in the dialect.
 func (t *tree) role(file string) string {
 	dir, name := path.Split(file)
 	dir = path.Clean(dir)
@@ -240,8 +238,8 @@ func (t *tree) warn(file, rule, message, hint string) {
 	})
 }
 
-// open reads and checks a file. nil means that it has problems, which are
-// appended to the ones given.
+// open reads and checks a file. It returns nil if the file has problems, which are
+// appended to the given ones.
 func (t *tree) open(file, def string, problems *[]schema.Problem) *document.Document {
 	doc, found := t.Open(file)
 	if doc != nil {
@@ -285,8 +283,8 @@ func (t *tree) loadFolder(file, def string, into map[string]*folder) {
 	f.doc = doc
 }
 
-// checkShared checks what domain.json and level.json name, once everything
-// that can be named is loaded.
+// checkShared checks the names in domain.json and level.json, after everything that can
+// be named is loaded.
 func (t *tree) checkShared() {
 	for _, f := range slices.Concat(values(t.domains), values(t.levels)) {
 		if f.doc == nil {
@@ -301,11 +299,11 @@ func (t *tree) checkShared() {
 	}
 }
 
-// display are the fields of a domain.json that are for people alone.
+// display are the fields of a domain.json that are only for people.
 var display = []string{"name", "description", "icon", "color", "created_at", "updated_at"}
 
-// isDisplayOnly reports whether an error of a domain.json is about a field that is for
-// people alone, or seems to be meant, so that the tests can run all the same.
+// isDisplayOnly reports whether an error of a domain.json concerns a field that is only
+// for people, or probably means one, so that the tests can still run.
 func isDisplayOnly(doc *document.Document, p schema.Problem) bool {
 	field, at := "", schema.Position{}
 	for _, key := range doc.Keys() {

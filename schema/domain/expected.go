@@ -20,8 +20,8 @@ import (
 // evaluator, that passes.
 const defaultThreshold = 0.7
 
-// evaluators compiles the evaluator of the test. A reason to skip says that it
-// does not exist here.
+// evaluators compiles the evaluator of the test. A reason to skip means that it does
+// not exist here.
 func (c *compiler) evaluators() ([]schema.Evaluator, string) {
 	id := cmp.Or(c.test.EvaluatorID, c.domain.EvaluatorID)
 	switch {
@@ -64,8 +64,8 @@ func (t *tree) evaluator(id string) *evaluatorFile {
 	return &evaluatorFile{ID: id, Type: "predefined"}
 }
 
-// kind returns how a configured evaluator measures: by a built-in, or by what is
-// present in its file.
+// kind returns how a configured evaluator measures: by a built-in, or by the fields of
+// its file.
 func (c *compiler) kind(e *evaluatorFile) string {
 	switch {
 	case slices.Contains(builtins, e.ID):
@@ -130,14 +130,14 @@ func (c *compiler) expected(def string, into any) bool {
 	return true
 }
 
-// marks are what the built-in evaluators alone expect.
+// marks are the fields that only built-in evaluators expect.
 var marks = map[string][]string{
 	"keyword": {"keywords", "forbidden"}, "two_pass": {"answer"}, "tool_call": {"tools", "tool", "chain"},
 	"sql_executor": {"query_type", "expected_columns", "required_columns", "min_rows", "max_rows"},
 }
 
-// orAnother adds to a hint that what is expected is what another evaluator than
-// that of the test looks at.
+// orAnother adds to a hint that the expected value belongs to another evaluator than
+// the test's.
 func (c *compiler) orAnother(evaluator, hint string) string {
 	for _, other := range slices.Sorted(maps.Keys(marks)) {
 		for _, field := range marks[other] {
@@ -208,7 +208,7 @@ func (c *compiler) icdCodes(e *evaluatorFile) (schema.Spec, schema.Rule) {
 
 func sameWord(a, b string) bool { return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)) }
 
-// noteAlternatives notes a list that looks like several ways to say one thing.
+// noteAlternatives notes a list that looks like alternative phrasings.
 func (c *compiler) noteAlternatives(keywords []string) {
 	const many, long = 4, 20
 	short := func(word string) bool { return utf8.RuneCountInString(word) <= long && len(strings.Fields(word)) <= 2 }
@@ -303,8 +303,8 @@ func (c *compiler) isChoice(spec evaluator.TwoPass) bool {
 	return false
 }
 
-// mayMeanYesOrNo reports whether a text may be read as either. Other letters than
-// those of ASCII may be forms of them that only a judgement folds.
+// mayMeanYesOrNo reports whether a text may mean yes or no. Letters outside of ASCII
+// may be variants that only a judgement folds.
 func mayMeanYesOrNo(text string) bool {
 	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return true
@@ -316,7 +316,7 @@ func mayMeanYesOrNo(text string) bool {
 // numeric is a number, plain or with groups of three digits.
 var numeric = lazyregexp.New(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?)([eE][-+]?[0-9]+)?"?$`)
 
-// inferType tells what kind of answer is expected from how it is written.
+// inferType infers the type of the expected answer from its form.
 func inferType(answer json.RawMessage) string {
 	text := string(answer)
 	switch {
@@ -398,8 +398,8 @@ func (c *compiler) regex(e *evaluatorFile) schema.Spec {
 	return spec
 }
 
-// compared is what a pattern's match is compared with: what is expected or, of an
-// object, its answer.
+// compared returns the value that a pattern's match is compared with: the expected one
+// or, of an object, its answer.
 func (c *compiler) compared() json.RawMessage {
 	for _, field := range []string{"answer", "expected", "value"} {
 		if c.Doc.IsObject("expected") && c.Doc.Has("expected", field) {
@@ -422,8 +422,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// prompt keeps of the test only what the template shows, so that nothing else
-// counts for the judgement.
+// prompt keeps only the parts of the test that the template shows, so that nothing else
+// affects the judgement.
 func (c *compiler) prompt(e *evaluatorFile) schema.Spec {
 	spec := evaluator.Prompt{Template: e.Prompt, Pattern: e.Regex, MaxScore: e.Config.MaxScore}
 	if strings.Contains(e.Prompt, "{expected}") {

@@ -18,14 +18,14 @@ import (
 // builtins are the evaluators that need no file.
 var builtins = []string{"keyword", "two_pass", "sql_executor", "tool_call"}
 
-// icdCodes is the evaluator of codes of the ICD. It is built in where no file gives it a prompt or
-// a regex.
+// icdCodes is the evaluator of ICD codes. It is built in unless a file gives it a
+// prompt or a regex.
 const icdCodes = "icd_code_judge"
 
 // IsBuiltin reports whether an evaluator needs no file.
 func IsBuiltin(id string) bool { return slices.Contains(builtins, id) }
 
-// evaluatorFile is what an evaluators/*.json says. One with the id of a built-in
+// evaluatorFile is the content of an evaluators/*.json. One with the id of a built-in
 // configures that one: a test that names a built-in is judged by it everywhere.
 type evaluatorFile struct {
 	file   string
@@ -85,9 +85,9 @@ func (t *tree) loadEvaluator(file string) {
 	t.evaluators[e.ID] = e
 }
 
-// misspeltOptions makes errors of the warnings about options that are near to a known one:
-// without it, the evaluator asks for something else. Others are left as they are, since
-// exports write what Evonic reads alone.
+// misspeltOptions turns warnings about options that are similar to a known one into
+// errors: without the option, the evaluator demands something else. Other unknown
+// options are left alone, since exports write fields that only Evonic reads.
 func misspeltOptions(found []schema.Problem) bool {
 	any := false
 	for i, p := range found {
@@ -98,8 +98,8 @@ func misspeltOptions(found []schema.Problem) bool {
 	return any
 }
 
-// measuresNothing is what is wrong with an evaluator that has no way to measure. One that
-// says it is built in may be so in another version, unless its id is a misspelt one.
+// measuresNothing returns the problem of an evaluator without a way to measure. One
+// that claims to be built in may be so in another version, unless its id is misspelt.
 func (e *evaluatorFile) measuresNothing(doc *document.Document) (schema.Problem, bool) {
 	if e.broken || e.Prompt != "" || e.Regex != "" || e.Config.AsPattern || IsBuiltin(e.ID) || e.ID == icdCodes {
 		return schema.Problem{}, false
@@ -112,8 +112,8 @@ func (e *evaluatorFile) measuresNothing(doc *document.Document) (schema.Problem,
 		`add one of them, or write "type": "predefined" and the id of a built-in evaluator`), true
 }
 
-// configuresBuiltin reports whether a file with the id of a built-in means that
-// one: it says so, or says nothing of another way to measure.
+// configuresBuiltin reports whether a file with the id of a built-in means that one: it
+// says so, or has no other way to measure.
 func (e *evaluatorFile) configuresBuiltin() bool {
 	switch e.Type {
 	case "predefined", "builtin":
@@ -137,7 +137,7 @@ func (t *tree) unknownEvaluator(doc *document.Document, id string) schema.Proble
 	return doc.Problem("unknown-evaluator", fmt.Sprintf("unknown evaluator %q", id), hint, "evaluator_id")
 }
 
-// toolFile is what a tools/*.json says.
+// toolFile is the content of a tools/*.json.
 type toolFile struct {
 	file   string
 	broken bool
@@ -204,9 +204,9 @@ func (tf *toolFile) compile() schema.Tool {
 	return tool
 }
 
-// loadOtherTools reads the tool folders next to the definitions folder and
-// those that gavel.yaml names. A definition that is not in a folder of definitions, such
-// as a promptfooconfig.yaml in the root, has those of the folders, too.
+// loadOtherTools reads the tool folders next to the definitions folder and in
+// gavel.yaml. A definition outside of the definitions folders, such as a
+// promptfooconfig.yaml in the root, has the folders' tools, too.
 func (t *tree) loadOtherTools() {
 	folders := append([]string{path.Join(path.Dir(t.Root), "tools")}, t.Settings.Tools...)
 	var ofOthers []string
@@ -232,7 +232,7 @@ func (t *tree) loadOtherTools() {
 	}
 }
 
-// toolFiles are the definitions in a folder of tools.
+// toolFiles lists the definitions in a folder of tools.
 func (t *tree) toolFiles(dir string) []string {
 	entries, err := fs.ReadDir(t.FS, dir)
 	if err != nil {

@@ -16,8 +16,8 @@ var (
 	bests     = lazyregexp.New(`(?i)(?:\bout of|\bdari|\bmaks(?:imal|imum)?|\bmax(?:imum)?(?: of)?|/)\s*(\d{1,4})\b`)
 )
 
-// bestScore is the highest score that a prompt seems to ask for; 0 where it does
-// not say.
+// bestScore returns the highest score that a prompt seems to ask for, or 0 if it names
+// none.
 func bestScore(prompt string) int {
 	if !asksScore.MatchString(prompt) {
 		return 0
@@ -33,8 +33,8 @@ func bestScore(prompt string) int {
 	return best
 }
 
-// noteScale notes an evaluator whose judge seems to be asked for a score above 1,
-// of which nothing says what the best one is.
+// noteScale notes an evaluator whose judge seems to be asked for a score above 1
+// without a stated maximum.
 func (t *tree) noteScale(doc *document.Document, e *evaluatorFile) {
 	best := bestScore(e.Prompt)
 	if e.broken || best <= 1 || e.Config.MaxScore > 0 {

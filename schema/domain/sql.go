@@ -68,8 +68,8 @@ var statements = []string{
 	"ROLLBACK", "SAVEPOINT", "RELEASE", "GRANT", "REVOKE", "COMMENT", "COPY", "LOAD", "LOCK", "ATTACH", "DETACH", "VACUUM", "REINDEX",
 }
 
-// knownStatement refuses a query_type that no statement has. The statement
-// after WITH decides, so WITH itself is not one.
+// knownStatement rejects a query_type that no statement has. The statement after WITH
+// decides, so WITH itself is not one.
 func (c *compiler) knownStatement(name string) bool {
 	word := strings.ToUpper(strings.TrimSpace(name))
 	if word == "" || slices.Contains(statements, word) {
@@ -95,8 +95,8 @@ func oneOrMany(raw json.RawMessage) []string {
 	return nil
 }
 
-// database reads what the statement runs on: the evaluator's, else the seed
-// scripts next to the domain or in the definitions folder.
+// database returns the statement's database: the evaluator's, else the seed scripts
+// next to the domain or in the definitions folder.
 func (c *compiler) database(e *evaluatorFile) []schema.File {
 	if e.Config.Database != "" {
 		return c.namedDatabase(e)
@@ -134,9 +134,9 @@ func (c *compiler) seeds(dir string) []schema.File {
 	return files
 }
 
-// namedDatabase reads the database of the evaluator's config, whose path begins
-// at the evaluator's file. Its problems are reported where the test names the
-// evaluator, since it is the test that cannot run.
+// namedDatabase reads the database in the evaluator's config, whose path is relative to
+// the evaluator's file. Its problems are reported at the test's reference to the
+// evaluator, since the test cannot run.
 func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 	found := c.Read(document.Reference{
 		At: schema.Position{File: e.file}, Path: e.Config.Database, Role: "database", Most: maxDatabase,
@@ -147,7 +147,7 @@ func (c *compiler) namedDatabase(e *evaluatorFile) []schema.File {
 	return c.databaseFile(found, "evaluator_id")
 }
 
-// databaseFile takes over what a look-up found.
+// databaseFile converts the result of a look-up.
 func (c *compiler) databaseFile(found document.Lookup, at ...any) []schema.File {
 	c.inputs = append(c.inputs, found.Inputs...)
 	for _, p := range found.Problems {

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// defaultTimeout of a test, as the format says.
+	// defaultTimeout is the format's timeout of a test.
 	defaultTimeout = 30 * time.Second
 	// maxToolRounds ends the tool loop.
 	maxToolRounds = 16
 )
 
-// testFile is what a test says, expected aside.
+// testFile is the content of a test, except expected.
 type testFile struct {
 	ID          string   `json:"id"`
 	Name        string   `json:"name"`
@@ -36,7 +36,7 @@ type testFile struct {
 	Difficulty  string   `json:"difficulty"`
 }
 
-// A compiler makes a case of one test.
+// A compiler compiles one test to a case.
 type compiler struct {
 	*tree
 	document.Complaints
@@ -69,13 +69,13 @@ func (t *tree) test(file string) (Definition, []schema.Problem) {
 	return def, problems
 }
 
-// tests compiles what a file of tests has.
+// tests compiles the content of a file of tests.
 func (t *tree) tests(budget *document.Budget, doc *document.Document, problems []schema.Problem) (Definition, []schema.Problem) {
 	def := Definition{File: doc.File}
 	if !doc.IsList() {
 		test, found := t.compile(budget, doc, false)
 		def.Tests = []Test{test}
-		return def, found // with those of reading it
+		return def, found // with the problems of reading it
 	}
 	budget.Spend(document.Tests, doc.Items())
 	if doc.Items() == 0 {
@@ -94,7 +94,7 @@ func (t *tree) tests(budget *document.Budget, doc *document.Document, problems [
 	return def, problems
 }
 
-// compile makes a case of a test; a test with errors has none.
+// compile compiles a test to a case; a test with errors has none.
 func (t *tree) compile(budget *document.Budget, doc *document.Document, listed bool) (Test, []schema.Problem) {
 	c := &compiler{tree: t, budget: budget, file: doc.File, Complaints: document.Complaints{Doc: doc, Problems: doc.Check("#Test", schema.Warning)}}
 	test := Test{At: doc.At()}
@@ -121,8 +121,8 @@ func (t *tree) compile(budget *document.Budget, doc *document.Document, listed b
 	return test, c.Problems
 }
 
-// checkReferences checks what can be checked in a test with mistakes: the names in it,
-// and what is expected, where it is known by whom.
+// checkReferences checks the checkable parts of a test with mistakes: the names in it,
+// and the expected value if its evaluator is known.
 func (c *compiler) checkReferences(placed bool) {
 	c.Problems = append(c.Problems, c.unknownTools(c.Doc, c.test.ToolIDs)...)
 	id := c.test.EvaluatorID
@@ -138,8 +138,8 @@ func (c *compiler) checkReferences(placed bool) {
 	}
 }
 
-// findLevel finds the domain and level of the test and checks that what the file
-// says of them agrees.
+// findLevel finds the domain and level of the test and checks that the file agrees with
+// them.
 func (c *compiler) findLevel() bool {
 	dir := path.Dir(c.file)
 	c.number = levelFolder.FindStringSubmatch(path.Base(dir))[1]
@@ -232,7 +232,7 @@ func (c *compiler) absent(file, role string) {
 	c.inputs = append(c.inputs, schema.Input{File: file, Role: role, Absent: true})
 }
 
-// levelInputs names the level.json that is there, or those that could be.
+// levelInputs names the existing level.json, or the possible ones.
 func (c *compiler) levelInputs() {
 	if c.level != nil {
 		c.input(c.level.file, "level")
@@ -241,8 +241,8 @@ func (c *compiler) levelInputs() {
 	c.inputs = append(c.inputs, c.noLevel[path.Dir(c.file)]...)
 }
 
-// system builds the system prompt: the nearest layer that is not empty says
-// its mode decides whether it is used alone or after those above it.
+// system builds the system prompt: the nearest layer that is not empty is used, and its
+// mode decides whether it is alone or after the layers above it.
 func (c *compiler) system() (string, []schema.Layer) {
 	var layers []schema.Layer
 	add := func(file, text, mode string) {
@@ -273,8 +273,8 @@ func (c *compiler) system() (string, []schema.Layer) {
 	return system, layers
 }
 
-// offered are the tools of the target and of all layers by function name, the
-// nearest winning, sorted so that the order in which they are listed does not matter.
+// offered returns the tools of the target and of all layers by function name, the
+// nearest winning, sorted so that the order of listing does not matter.
 func (c *compiler) offered() []schema.Tool {
 	c.Problems = append(c.Problems, c.unknownTools(c.Doc, c.test.ToolIDs)...)
 	byName := map[string]schema.Tool{}
@@ -287,7 +287,7 @@ func (c *compiler) offered() []schema.Tool {
 		tf := c.tools[id]
 		switch {
 		case tf == nil:
-			// It is said where it is listed; here it is waited for.
+			// It is reported where it is listed; here the case only depends on it.
 			c.absent(path.Join(c.Root, "tools", id+".json"), "tool")
 			c.lacking = append(c.lacking, id)
 			continue

@@ -52,8 +52,8 @@ func (t *tree) weigh(d Definition) {
 	}
 }
 
-// weightless reports the levels whose tests all weigh 0, so that they have no score.
-// Where only some of the tests are loaded, the others are looked at.
+// weightless reports levels in which all tests have weight 0, so that they have no
+// score. If only some of the tests are loaded, the others are read.
 func (t *tree) weightless() []schema.Problem {
 	var problems []schema.Problem
 	for _, dir := range slices.Sorted(maps.Keys(t.weights.levels)) {
@@ -69,8 +69,8 @@ func (t *tree) weightless() []schema.Problem {
 	return problems
 }
 
-// othersWeigh reports whether a test in a folder that is in none of the files has a
-// weight above 0.
+// othersWeigh reports whether a folder has a test with a weight above 0 outside of the
+// files.
 func (t *tree) othersWeigh(dir string, files map[string]bool) bool {
 	entries, err := fs.ReadDir(t.FS, dir)
 	if err != nil {

@@ -6,16 +6,15 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Assertion holds the answer of the target against one rule that no model is
-// asked about (the assertions of the matrix dialect). It is one criterion with
-// the score 1 or 0.
+// Assertion compares the answer of the target with one rule that needs no model (the
+// assertions of the matrix dialect). It is one criterion with the score 1 or 0.
 type Assertion struct {
 	// Type is the name of the rule without not-, such as icontains-any.
 	Type string `json:"type"`
 	// Not inverts the result.
 	Not bool `json:"not,omitempty"`
-	// Value is what is looked for: a string, a list of strings, a JSON Schema, or any
-	// value to be equal to, as the Type wants it. nil where the Type needs none.
+	// Value is the wanted value: a string, a list of strings, a JSON Schema, or any
+	// value to be equal to, depending on the Type. nil if the Type needs none.
 	Value json.RawMessage `json:"value,omitempty"`
 	// Most is the largest edit distance of levenshtein.
 	Most int `json:"most,omitempty"`
@@ -26,9 +25,9 @@ type Assertion struct {
 // Kind returns "assertion".
 func (Assertion) Kind() string { return "assertion" }
 
-// Version is the version of the comparison. Since 2 contains-json looks for an object and
-// not for a list, as promptfoo does; since 3 an answer in which it does not look everywhere is
-// an error.
+// Version returns the version of the comparison. Since 2 contains-json looks for an
+// object and not for a list, as promptfoo does; since 3 an answer that is too long to
+// be searched completely is an error.
 func (a Assertion) Version() int {
 	if a.Type == "contains-json" {
 		return 3
@@ -39,21 +38,21 @@ func (a Assertion) Version() int {
 // Roles returns nil: no model is asked.
 func (Assertion) Roles() []schema.Role { return nil }
 
-// Graded has a judge grade the answer by a rubric in words (llm-rubric of the
+// Graded asks a judge to grade the answer by a rubric in words (llm-rubric of the
 // matrix dialect). The measurement has two criteria: [GradedPass], 1 or 0, and
 // [GradedScore].
 type Graded struct {
 	Rubric string `json:"rubric"`
-	// Template is what the judge is asked in the place of Gavel's question, with
-	// {{output}} and {{rubric}}; empty for Gavel's.
+	// Template replaces Gavel's question to the judge, with {{output}} and {{rubric}};
+	// empty for Gavel's.
 	Template string `json:"template,omitempty"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
-	// Target is the model that is asked; empty means the judge. Its identity is a
-	// part of J of its own.
+	// Target is the judging model; empty means the judge. Its identity is a separate
+	// part of J.
 	Target string `json:"-"`
-	// Type is the assertion as it is written, without not-, for people; empty where
-	// only one asks like this.
+	// Type is the assertion as it is written, without not-, for people; empty if only
+	// one asks like this.
 	Type string `json:"-"`
 }
 
@@ -64,7 +63,7 @@ type JavaScript struct {
 	Code string `json:"code"`
 	// Context is the function's argument context.
 	Context json.RawMessage `json:"context,omitempty"`
-	// Threshold is the least number that passes; nil passes those above 0.
+	// Threshold is the least number that passes; with nil every number above 0 passes.
 	Threshold *float64 `json:"threshold,omitempty"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
@@ -73,8 +72,8 @@ type JavaScript struct {
 // Kind returns "javascript".
 func (JavaScript) Kind() string { return "javascript" }
 
-// Version is the version of the interpreter and of how results are read. Since 2 a function
-// that throws fails with Not, too.
+// Version returns the version of the interpreter and of reading results. Since 2 a
+// function that throws fails with Not, too.
 func (s JavaScript) Version() int {
 	if s.Not {
 		return 2
@@ -85,24 +84,24 @@ func (s JavaScript) Version() int {
 // Roles returns nil: no model is asked.
 func (JavaScript) Roles() []schema.Role { return nil }
 
-// Transformed has another evaluator measure what functions make of the answer.
+// Transformed applies functions to the answer before another evaluator measures it.
 type Transformed struct {
-	// Steps are functions as in [JavaScript], each of what the one before returned.
+	// Steps are functions as in [JavaScript], each applied to the previous result.
 	Steps   []string
 	Context json.RawMessage
 	Spec    schema.Spec
 }
 
-// Kind is that of the other evaluator.
+// Kind returns the other evaluator's kind.
 func (t Transformed) Kind() string { return t.Spec.Kind() }
 
-// Version is the version of the interpreter and of what the other evaluator is given.
-// That of the other evaluator is in the encoded form. Since 2 a function is given the
+// Version returns the version of the interpreter and of the other evaluator's input.
+// The other evaluator's version is in the encoded form. Since 2 a function gets the
 // value that a transform returned, not its text, and a transform that returns nothing
 // is an error.
 func (Transformed) Version() int { return 2 }
 
-// Roles are those of the other evaluator.
+// Roles returns the other evaluator's roles.
 func (t Transformed) Roles() []schema.Role { return t.Spec.Roles() }
 
 // Targets names the models that the other evaluator asks in place of others.
@@ -113,7 +112,7 @@ func (t Transformed) Targets() []string {
 	return nil
 }
 
-// MarshalJSON encodes all that bears on the measurement.
+// MarshalJSON encodes everything that affects the measurement.
 func (t Transformed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"transform": t.Steps, "context": t.Context, "version": t.Spec.Version(), "spec": t.Spec})
 }
@@ -127,12 +126,12 @@ const (
 // Kind returns "llm-rubric".
 func (Graded) Kind() string { return "llm-rubric" }
 
-// Version is the version of the judge's prompt and of how its reply is read. Since 2 a
+// Version returns the version of the judge's prompt and of reading its reply. Since 2 a
 // reply without a pass is asked for again; before, it passed.
 func (Graded) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (g Graded) Roles() []schema.Role { return judgeUnless(g.Target) }
 
-// Targets names the model that is asked in place of the judge.
+// Targets returns the name of the model that replaces the judge.
 func (g Graded) Targets() []string { return named(g.Target) }

@@ -8,7 +8,7 @@ import (
 
 // The rules of Calls.
 const (
-	// CallsUsed wants each tool to be called as often as its bounds say.
+	// CallsUsed requires each tool to be called within its bounds.
 	CallsUsed = "trajectory:tool-used"
 	// CallsInSequence wants the tools in their order.
 	CallsInSequence = "trajectory:tool-sequence"
@@ -23,26 +23,26 @@ const (
 	CallsAreValid = "is-valid-openai-tools-call"
 )
 
-// Calls hold the calls of the target against one rule. It is one criterion with the
+// Calls compares the calls of the target with one rule. It is one criterion with the
 // score 1 or 0. A target that does not report its calls cannot be measured.
 type Calls struct {
 	// Type is one of the rules.
 	Type string `json:"type"`
 	// Not inverts the result.
 	Not bool `json:"not,omitempty"`
-	// Tools are what is looked for, in the order of a sequence.
+	// Tools are the wanted tools, in the order of a sequence.
 	Tools []CallName `json:"tools,omitempty"`
-	// Exact wants nothing in addition: no other call of a sequence, no other argument.
+	// Exact forbids additions: no other call in a sequence, no other argument.
 	Exact bool `json:"exact,omitempty"`
-	// Args are the arguments that are wanted, Ignore those that do not count, and
-	// Defaults what a call has that leaves an argument out.
+	// Args are the wanted arguments, Ignore the ignored ones, and Defaults the values
+	// of omitted arguments.
 	Args     json.RawMessage `json:"args,omitempty"`
 	Ignore   []string        `json:"ignore,omitempty"`
 	Defaults json.RawMessage `json:"defaults,omitempty"`
 }
 
 // A CallName is a tool or a skill by name, in which * stands for any characters and ?
-// for one, in any case. Least and Most bound how often it is called, both inclusive.
+// for one, ignoring case. Least and Most bound its calls, both inclusive.
 type CallName struct {
 	Pattern string `json:"pattern"`
 	Least   int    `json:"least,omitempty"`
@@ -53,7 +53,7 @@ type CallName struct {
 // Kind returns "calls".
 func (Calls) Kind() string { return "calls" }
 
-// Version is the version of the rules.
+// Version returns the version of the rules.
 func (Calls) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

@@ -22,29 +22,29 @@ const (
 	CheckCost        = "cost_usd"
 )
 
-// Checks hold the target's answer, and what it took, against cheap assertions
-// that nobody is asked about. Each is a criterion.
+// Checks are assertions on answer, cost and time that need no model. Each is a
+// criterion.
 type Checks struct {
 	Checks []Check `json:"checks"`
 }
 
-// A Check is one assertion. Those of a quantity have their bound in the Rule.
+// A Check is one assertion. A quantity has its bound in the Rule.
 type Check struct {
 	// ID is unique in the case.
 	ID   string `json:"id"`
 	Kind string `json:"kind"`
-	// Text is what is looked for, the RE2 pattern, or the path within JSON.
+	// Text is the wanted text, the RE2 pattern, or the path within JSON.
 	Text string `json:"text,omitempty"`
-	// Texts are those of any_of and all_of.
+	// Texts are the texts of any_of and all_of.
 	Texts []string `json:"texts,omitempty"`
-	// Value is the JSON that json_path has to find.
+	// Value is the JSON expected at json_path.
 	Value json.RawMessage `json:"value,omitempty"`
-	// Form is a JSON Schema that the answer has to fit; nil takes any JSON.
+	// Form is a JSON Schema that the answer must fit; nil allows any JSON.
 	Form json.RawMessage `json:"form,omitempty"`
 }
 
-// Rule requires every check, whatever the score of the case. Quantities are
-// bounded by most.
+// Rule returns a rule that requires every check, whatever the score of the case.
+// Quantities are bounded by most.
 func (c Checks) Rule(most map[string]float64) schema.Rule {
 	rule := schema.Rule{Most: most}
 	for _, check := range c.Checks {
@@ -61,9 +61,8 @@ func (c Checks) ReadsCost() bool {
 // Kind returns "checks".
 func (Checks) Kind() string { return "checks" }
 
-// Version is the version of the comparisons. Since 2, every keyword of JSON Schema
-// and the formats count; since 3, what a model thought before it answered is not
-// looked at.
+// Version returns the version of the comparisons. Since 2, every keyword of JSON Schema
+// and the formats count; since 3, the model's thinking is ignored.
 func (Checks) Version() int { return 3 }
 
 // Roles returns nil: no model is asked.

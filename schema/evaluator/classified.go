@@ -8,9 +8,9 @@ const (
 	ByHarm  = "moderation"
 )
 
-// Classified has a model that classifies texts look at the answer. It is one criterion. By
-// label, the score is that of the label. By harm, it is 0 where the answer is flagged with
-// one of the labels, else 1.
+// Classified asks a classifying model about the answer. It is one criterion. By label,
+// the score is the label's. By harm, it is 0 if the answer is flagged with one of the
+// labels, else 1.
 type Classified struct {
 	// By is ByLabel or ByHarm.
 	By string `json:"-"`
@@ -19,15 +19,15 @@ type Classified struct {
 	Labels []string `json:"labels,omitempty"`
 	// Not inverts the score.
 	Not bool `json:"not,omitempty"`
-	// Target is the model that is asked; empty means the classifier or the moderator. Its
-	// identity is a part of J of its own.
+	// Target is the classifying model; empty means the classifier or the moderator. Its
+	// identity is a separate part of J.
 	Target string `json:"-"`
 }
 
-// Kind returns what By says.
+// Kind returns By.
 func (c Classified) Kind() string { return c.By }
 
-// Version is the version of how replies are read.
+// Version returns the version of reading replies.
 func (Classified) Version() int { return 1 }
 
 // Roles returns the classifier or the moderator, unless another model is asked.
@@ -41,5 +41,5 @@ func (c Classified) Roles() []schema.Role {
 	return []schema.Role{schema.Classifier}
 }
 
-// Targets names the model that is asked in place of the role.
+// Targets returns the name of the model that replaces the role.
 func (c Classified) Targets() []string { return named(c.Target) }

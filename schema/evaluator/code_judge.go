@@ -13,38 +13,38 @@ import (
 type CodeJudge struct {
 	Program
 	Subject
-	// Form is whose fields the program reads in addition to those of the evalcase
-	// format; empty for none.
+	// Form names the tool whose fields the program reads in addition to the evalcase
+	// format's; empty for none.
 	Form string `json:"form,omitempty"`
-	// MaxCalls is how often the program may ask a model; 0 lets it ask none.
+	// MaxCalls bounds the program's questions to a model; 0 allows none.
 	MaxCalls int `json:"max_calls,omitempty"`
 	// Target is the model that it asks; empty means the judge. Its identity is a
-	// part of J of its own.
+	// separate part of J.
 	Target string `json:"-"`
 }
 
-// The programs of AgentV read the same fields, print their score in their own way, and are
-// judged by their exit status where they print no JSON.
+// AgentV's programs read the same fields, print their score in their own way, and are
+// judged by their exit status if they print no JSON.
 const (
 	// FormAgentV4 is a code-grader. The score that it leaves out is the share of its
 	// assertions that passed, and 0 without any.
 	FormAgentV4 = "agentv-4"
-	// FormAgentV5 is a script. The score that it leaves out is the mean of its checks,
-	// else whether it says that it passed.
+	// FormAgentV5 is a script. A missing score is the mean of its checks, else its
+	// pass.
 	FormAgentV5 = "agentv-5"
 )
 
 // Kind returns "code_judge".
 func (CodeJudge) Kind() string { return "code_judge" }
 
-// Version is the version of what the program reads and prints. Since 2, it does not
-// read what a model thought before it answered. Since 3, guidelines are apart from
-// the other files of the input. Since 4, a program of AgentV that prints no JSON is judged by
-// its exit status, and a code-grader by its assertions where it prints no score. Since 5, it
-// sees the files that count and no others.
+// Version returns the version of the program's input and output. Since 2, the input
+// lacks the model's thinking. Since 3, guidelines are separate from the other files of
+// the input. Since 4, an AgentV program that prints no JSON is judged by its exit
+// status, and a code-grader by its assertions if it prints no score. Since 5, it only
+// sees the digested files.
 func (CodeJudge) Version() int { return 5 }
 
-// Roles returns the judge where the program may ask it, once however often that is.
+// Roles returns the judge if the program may ask it, once whatever the number of calls.
 func (j CodeJudge) Roles() []schema.Role {
 	if j.MaxCalls == 0 {
 		return nil
@@ -60,9 +60,9 @@ func (j CodeJudge) Targets() []string {
 	return named(j.Target)
 }
 
-// IsGuideline reports whether a file of the input has instructions for the agent:
-// by the patterns of the format it ends in .instructions.md or .prompt.md, or is
-// below a folder named instructions or prompts.
+// IsGuideline reports whether a file of the input has instructions for the agent: by
+// the format's patterns it ends in .instructions.md or .prompt.md, or is below a folder
+// named instructions or prompts.
 func IsGuideline(file string) bool {
 	if strings.HasSuffix(file, ".instructions.md") || strings.HasSuffix(file, ".prompt.md") {
 		return true

@@ -7,48 +7,48 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Composite makes one score of those of its members.
+// Composite combines its members' scores into one.
 //
-// A measurement of a member has its ID, a slash and the criterion as its name. Its
-// own rule makes a score of that, which is the criterion ID of the composite;
-// the composite's rule makes one of these, unless a model or a program does.
+// A measurement of a member is named by its ID, a slash and the criterion. The member's
+// own rule turns it into a score, which is the criterion ID of the composite; the
+// composite's rule combines these, unless a model or a program does.
 type Composite struct {
 	Members []Member `json:"members"`
-	// Judge or Program sees the results of the members and gives the score.
-	// At most one is set.
+	// Judge or Program sees the members' results and returns the score. At most one is
+	// set.
 	Judge   *LLMJudge  `json:"judge,omitempty"`
 	Program *CodeJudge `json:"program,omitempty"`
 	// Gates are the members that are measured first, sorted. If one scores
 	// below Gate, the others are not measured.
 	Gates []string `json:"gates,omitempty"`
 	Gate  float64  `json:"gate,omitempty"`
-	// View is the part of a conversation that the members look at; nil for all of it, of
-	// which the last reply is the answer.
+	// View is the part of a conversation that the members see; nil for all of it, with
+	// the last reply as the answer.
 	View *View `json:"view,omitempty"`
 	// Stop ends a conversation whose members look at its turns: of one that scores less, the turns after
 	// it are not measured and score 0. 0 ends none.
 	Stop float64 `json:"stop,omitempty"`
 }
 
-// A View is a part of a conversation of which the case says one side.
+// A View is a part of a conversation whose one side is in the case.
 type View struct {
 	// Turn is the number of the reply that is the answer, from 1. At 0 it is the whole
 	// conversation as a text.
 	Turn int `json:"turn"`
 }
 
-// AggregateCriterion is what the judge or the program of a composite gives.
+// AggregateCriterion is the result of a composite's judge or program.
 const AggregateCriterion = "aggregate"
 
 // A Member is an evaluator within a composite.
 type Member struct {
 	ID   string
 	Spec schema.Spec
-	// Rule belongs to the decision, like that of the composite.
+	// Rule belongs to the decision, like the composite's.
 	Rule schema.Rule
 }
 
-// MarshalJSON leaves out what only decides.
+// MarshalJSON omits parts that only affect the decision.
 func (m Member) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		ID      string      `json:"id"`
@@ -58,9 +58,9 @@ func (m Member) MarshalJSON() ([]byte, error) {
 	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec})
 }
 
-// MarshalJSON adds the rules of the members that bear on the measurement: those
-// of all where a model or a program sees what the rules make of the results, or where a turn
-// may be the last, and those of the gates, which decide whether the others are measured.
+// MarshalJSON adds the members' rules that affect the measurement: all of them if a
+// model or a program sees the scores, or if a turn may be the last, and the gates'
+// rules, which decide whether the others are measured.
 func (c Composite) MarshalJSON() ([]byte, error) {
 	type plain Composite
 	var rules []MemberRule
@@ -76,14 +76,14 @@ func (c Composite) MarshalJSON() ([]byte, error) {
 	}{plain(c), rules})
 }
 
-// A MemberRule is what decides about one member.
+// A MemberRule is the rule of one member.
 type MemberRule struct {
 	ID      string       `json:"id"`
 	Rule    schema.Rule  `json:"rule"`
 	Members []MemberRule `json:"members,omitempty"`
 }
 
-// Rules are those of the members, and of their members.
+// Rules returns the rules of the members, and of their members.
 func (c Composite) Rules() []MemberRule {
 	out := make([]MemberRule, len(c.Members))
 	for i, m := range c.Members {
@@ -95,7 +95,7 @@ func (c Composite) Rules() []MemberRule {
 	return out
 }
 
-// TurnOf is the number of the turn that a member looks at; 0 where that is none of them.
+// TurnOf returns the number of the member's turn, or 0.
 func (m Member) TurnOf() int {
 	if c, ok := m.Spec.(Composite); ok && c.View != nil {
 		return c.View.Turn
@@ -106,8 +106,8 @@ func (m Member) TurnOf() int {
 // Kind returns "composite".
 func (Composite) Kind() string { return "composite" }
 
-// Version is the version of what an aggregator is shown. Since 2, that has what
-// the members list as right and as wrong.
+// Version returns the version of an aggregator's input. Since 2, it has the members'
+// lists of right and wrong.
 func (c Composite) Version() int {
 	if c.Judge == nil && c.Program == nil {
 		return 1
@@ -115,7 +115,7 @@ func (c Composite) Version() int {
 	return 2
 }
 
-// Roles are those of the members and of the aggregator.
+// Roles returns the roles of the members and of the aggregator.
 func (c Composite) Roles() []schema.Role {
 	var roles []schema.Role
 	for _, s := range c.parts() {

@@ -9,51 +9,49 @@ import (
 
 // Conversation asks a judge to score the transcript of a conversation.
 //
-// Without Criteria the judge scores each of [ConversationMetrics] from 0 to 5,
-// or calls it not applicable, which leaves its weight to the others. With them
-// it gives one score from 0 to 5 under that text. Every outcome and every
-// expectation of a call is a criterion of its own that is met or not; it has
-// no weight in the score, and the conversation fails where it is not met.
+// Without Criteria the judge scores each of [ConversationMetrics] from 0 to 5, or calls
+// it not applicable, which leaves its weight to the others. With them it gives one
+// score from 0 to 5 by that text. Every outcome and every expectation of a call is a
+// separate criterion that is met or not; it has no weight in the score, and the
+// conversation fails if it is not met.
 type Conversation struct {
 	// Criteria is the text that replaces the metrics; empty for these.
 	Criteria string `json:"criteria,omitempty"`
-	// InitialMessage is shown to the judge as what the user came with; empty
-	// where the simulator chose it.
+	// InitialMessage is shown to the judge as the user's opening; empty if the
+	// simulator chose it.
 	InitialMessage string `json:"initial_message,omitempty"`
-	// Outcomes are sorted by label, since the order of a dict says nothing.
+	// Outcomes are sorted by label, since the order of a dict has no meaning.
 	Outcomes []Outcome `json:"outcomes,omitempty"`
-	// Calls are those that are wanted, then those that are forbidden, sorted by
-	// tool and params, since calls may come in any order.
+	// Calls are the wanted calls, then the forbidden ones, sorted by tool and params,
+	// since calls may come in any order.
 	Calls []CallExpectation `json:"calls,omitempty"`
 }
 
-// An Outcome is a state that the conversation has to end in. The judge
-// understands label and state by their meaning: {"leaked": false} is met when
-// nothing leaked.
+// An Outcome is a state in which the conversation must end. The judge interprets label
+// and state by their meaning: {"leaked": false} is met if nothing leaked.
 type Outcome struct {
 	Label string `json:"label"`
 	// Want is any JSON value in canonical form.
 	Want json.RawMessage `json:"want"`
 }
 
-// ID is the criterion of the outcome.
+// ID returns the criterion of the outcome.
 func (o Outcome) ID() string { return "outcome:" + o.Label }
 
-// A CallExpectation asks for a call of a tool that no other expectation takes,
-// or forbids every such call.
+// A CallExpectation demands a call of a tool that no other expectation takes, or
+// forbids every such call.
 type CallExpectation struct {
 	// ID is the criterion: calls:tool or avoids:tool, with a number behind it
 	// from the second expectation of that tool on.
 	ID   string `json:"id"`
 	Tool string `json:"tool"`
-	// Params are compared with the arguments of a call, deeply, listed keys
-	// only; the judge says whether one that differs means the same. nil takes
-	// any.
+	// Params are compared with the arguments of a call, deeply, listed keys only; the
+	// judge decides whether a differing one means the same. nil allows any.
 	Params    json.RawMessage `json:"params,omitempty"`
 	Forbidden bool            `json:"forbidden,omitempty"`
 }
 
-// NumberCalls returns every expectation an ID that no other has.
+// NumberCalls gives every expectation a unique ID.
 func NumberCalls(calls []CallExpectation) {
 	taken := map[string]bool{}
 	for i, c := range calls {
@@ -76,12 +74,11 @@ type Metric struct {
 	Weight float64
 }
 
-// OverallMetric is the criterion of the one score that is given where a case
-// brings criteria of its own.
+// OverallMetric is the criterion of the only score of a case with its own criteria.
 const OverallMetric = "overall"
 
-// ConversationMetrics are scored where a case brings no criteria of its own.
-// Their weights sum to 1.
+// ConversationMetrics returns the metrics of a case without its own criteria. Their
+// weights sum to 1.
 func ConversationMetrics() []Metric {
 	return []Metric{
 		{"tool_routing", 0.15},
@@ -95,7 +92,7 @@ func ConversationMetrics() []Metric {
 	}
 }
 
-// Metrics are what the score of this conversation is made of.
+// Metrics returns the parts of this conversation's score.
 func (c Conversation) Metrics() []Metric {
 	if c.Criteria != "" {
 		return []Metric{{OverallMetric, 1}}
@@ -126,8 +123,8 @@ func (c Conversation) Rule(threshold float64) schema.Rule {
 // Kind returns "conversation".
 func (Conversation) Kind() string { return "conversation" }
 
-// Version is the version of the metrics, of the question to the judge and of
-// the comparison of calls. Since 2, a score out of range is asked for again.
+// Version returns the version of the metrics, of the question to the judge and of the
+// comparison of calls. Since 2, a score out of range is asked for again.
 func (Conversation) Version() int { return 2 }
 
 // Roles returns the judge.

@@ -2,25 +2,25 @@ package evaluator
 
 import "github.com/gavel-evals/gavel/schema"
 
-// A Criterion is one thing that a judge looks at. All its fields are shown to
-// the judge.
+// A Criterion is one aspect that a judge evaluates. All its fields are shown to the
+// judge.
 type Criterion struct {
-	// Name is unique among the criteria, and the id of what is measured.
+	// Name is unique among the criteria, and the id of the measurement.
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Weight tells a judge that decides on the whole how much the criterion
-	// matters. It is nil where the judge scores each criterion alone: there the
-	// weight belongs to the Rule, so that changing it needs no call.
+	// Weight tells a judge that decides as a whole the importance of the criterion. It
+	// is nil if the judge scores each criterion alone: then the weight belongs to the
+	// Rule, so that changing it needs no call.
 	Weight *float64 `json:"weight,omitempty"`
 }
 
-// CriteriaScale is the highest score that a judge gives a criterion.
+// CriteriaScale is the highest score of a criterion.
 const CriteriaScale = 10
 
 // Criteria asks a judge to score an output from 0 to [CriteriaScale] by each
 // criterion.
 type Criteria struct {
-	// Instruction is what the case tells the judge.
+	// Instruction is the case's instruction to the judge.
 	Instruction string      `json:"instruction"`
 	Criteria    []Criterion `json:"criteria"`
 }
@@ -41,7 +41,7 @@ func (c Criteria) Rule(weights []float64, threshold *float64) schema.Rule {
 // Kind returns "criteria".
 func (Criteria) Kind() string { return "criteria" }
 
-// Version is the version of the question to the judge and of the reply's reading.
+// Version returns the version of the question to the judge and of reading the reply.
 // Since 2, a score out of range is asked for again.
 func (Criteria) Version() int { return 2 }
 

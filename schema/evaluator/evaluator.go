@@ -1,9 +1,9 @@
-// Package evaluator holds what evaluators measure: one type for each kind, with all
-// that bears on the measurement and nothing else. Dialects fill them in,
-// digests encode them, and package evaluate measures by them.
+// Package evaluator describes the evaluators: one type for each kind, with exactly the
+// data that affects the measurement. Dialects fill them in, digests encode them, and
+// package evaluate measures by them.
 //
-// A Spec has no path and no name for people: those may change without a case
-// being judged again.
+// A Spec has no path and no name for people: those may change without judging a case
+// again.
 package evaluator
 
 import (
@@ -22,15 +22,15 @@ type Keyword struct {
 // Kind returns "keyword".
 func (Keyword) Kind() string { return "keyword" }
 
-// Version is the version of the matching rule. Since 2, what a model
-// thought before it answered is not judged.
+// Version returns the version of the matching rule. Since 2, the model's thinking is
+// ignored.
 func (Keyword) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
 func (Keyword) Roles() []schema.Role { return nil }
 
-// TwoPass extracts the answer from the reply with a second call where the
-// reply is not the answer already, and compares it by type.
+// TwoPass extracts the answer from the reply with a second call, unless the reply is
+// nothing but the answer, and compares it by type.
 type TwoPass struct {
 	// Answer is the expected answer as canonical JSON.
 	Answer json.RawMessage `json:"answer"`
@@ -38,15 +38,15 @@ type TwoPass struct {
 	Type string `json:"type"`
 	// Tolerance is the largest absolute difference of numbers that are equal.
 	Tolerance float64 `json:"tolerance,omitempty"`
-	// Choices are those that a choice is made of; without them, single letters.
+	// Choices are the possible answers of a choice; without them, single letters.
 	Choices []string `json:"choices,omitempty"`
 }
 
 // Kind returns "two_pass".
 func (TwoPass) Kind() string { return "two_pass" }
 
-// Version is the version of the normalisation and of the extraction prompt. Since
-// 2, a reply is taken for the answer only if it is nothing else.
+// Version returns the version of the normalisation and of the extraction prompt. Since
+// 2, a reply only counts as the answer if it is nothing else.
 func (TwoPass) Version() int { return 2 }
 
 // Roles returns the extractor.
@@ -65,8 +65,8 @@ func YesOrNo(plain string) (yes, ok bool) {
 	return false, false
 }
 
-// SQLExecutor takes a SQL statement from the reply and checks its form and,
-// on a database built fresh for it, its result.
+// SQLExecutor takes a SQL statement from the reply and checks its form and, on a newly
+// built database, its result.
 type SQLExecutor struct {
 	QueryType        string   `json:"query_type,omitempty"`
 	Columns          []string `json:"expected_columns,omitempty"`
@@ -76,9 +76,9 @@ type SQLExecutor struct {
 	Tables           []string `json:"table,omitempty"`
 	Clauses          []string `json:"clause,omitempty"`
 	Functions        []string `json:"functions,omitempty"`
-	// Database is what the statement runs on: one .sqlite file or .sql
-	// scripts, executed in order. Empty when no check looks at a result. Its
-	// bytes are parts of J of their own; its paths count nowhere.
+	// Database is the statement's database: one .sqlite file or .sql scripts, executed
+	// in order. Empty if no check needs a result. Its bytes are separate parts of J;
+	// its paths are in no digest.
 	Database []schema.File `json:"-"`
 }
 
@@ -91,16 +91,16 @@ func (s SQLExecutor) NeedsDatabase() bool {
 // Kind returns "sql_executor".
 func (SQLExecutor) Kind() string { return "sql_executor" }
 
-// Version is the version of the checks, of the extraction prompt, and of how a
-// statement is run. Since 2, local time is UTC on every machine. Since 3, SUBQUERY
-// and CTE are found by structure, a clause among the functions is looked for as a
-// clause, and ILIKE is LIKE.
+// Version returns the version of the checks, of the extraction prompt, and of running a
+// statement. Since 2, local time is UTC on every machine. Since 3, SUBQUERY and CTE are
+// found by structure, a clause among the functions is looked up as a clause, and ILIKE
+// is LIKE.
 func (SQLExecutor) Version() int { return 3 }
 
 // Roles returns the extractor.
 func (SQLExecutor) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
 
-// ToolCalls compares the calls that the target made with those expected.
+// ToolCalls compares the target's calls with the expected ones.
 type ToolCalls struct {
 	Expected []ExpectedCall `json:"expected"`
 	// Chain asks for the calls in order, other calls between them allowed.
@@ -117,13 +117,13 @@ type ExpectedCall struct {
 // Kind returns "tool_call".
 func (ToolCalls) Kind() string { return "tool_call" }
 
-// Version is the version of the matching.
+// Version returns the version of the matching.
 func (ToolCalls) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.
 func (ToolCalls) Roles() []schema.Role { return nil }
 
-// Regex compares what a pattern finds in a text with an expected value.
+// Regex compares a pattern's match in a text with an expected value.
 type Regex struct {
 	// Pattern is RE2 without flags; (?is) is put before it.
 	Pattern string `json:"pattern"`
@@ -136,8 +136,8 @@ type Regex struct {
 // Kind returns "regex".
 func (Regex) Kind() string { return "regex" }
 
-// Version is the version of the comparison. Since 2, what a model
-// thought before it answered is not judged.
+// Version returns the version of the comparison. Since 2, the model's thinking is
+// ignored.
 func (Regex) Version() int { return 2 }
 
 // Roles returns nil: no model is asked.
@@ -152,8 +152,8 @@ type Prompt struct {
 	Level    string          `json:"level,omitempty"`
 	// Pattern, when set, reads the score from the judge's reply: a hybrid.
 	Pattern string `json:"pattern,omitempty"`
-	// MaxScore divides the number that the judge gives; 0 means that the judge
-	// gives 0–1 and anything above is an error.
+	// MaxScore divides the judge's number; 0 means that the judge gives 0–1 and
+	// anything above is an error.
 	MaxScore float64 `json:"max_score,omitempty"`
 }
 
@@ -165,7 +165,7 @@ func (p Prompt) Kind() string {
 	return "prompt"
 }
 
-// Version is the version of the template's frame and of the reply's reading. Since
+// Version returns the version of the template's frame and of reading the reply. Since
 // 2, a score out of range is asked for again.
 func (Prompt) Version() int { return 2 }
 

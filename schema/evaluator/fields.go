@@ -15,32 +15,31 @@ type FieldAccuracy struct {
 type Field struct {
 	// Path leads to the value, such as items[0].total.
 	Path string `json:"path"`
-	// Match is exact, contains, regex, numeric_tolerance or date; empty where
-	// nothing is expected.
+	// Match is exact, contains, regex, numeric_tolerance or date; empty without an
+	// expected value.
 	Match string `json:"match,omitempty"`
-	// Expected is canonical JSON; for contains and regex a string that is
-	// looked for. If it is nil, the field only has to be there.
+	// Expected is canonical JSON; for contains and regex a string to look for. If it is
+	// nil, the field only has to exist.
 	Expected json.RawMessage `json:"expected,omitempty"`
-	// Required means that the field counts as wrong where it is missing; one
-	// that is not required and missing does not count.
+	// Required means that a missing field counts as wrong; otherwise a missing one does
+	// not count.
 	Required bool `json:"required,omitempty"`
-	// Unexpected means that the expected answer does not have the field, so that it is
-	// right in every answer that is JSON (AgentV).
+	// Unexpected means that the expected answer lacks the field, so that it is right in
+	// every JSON answer (AgentV).
 	Unexpected bool `json:"unexpected,omitempty"`
-	// Tolerance is the largest difference of numbers that are equal, as a share
-	// of the expected one where Relative is set.
+	// Tolerance is the largest difference of equal numbers, as a share of the expected
+	// one if Relative is set.
 	Tolerance float64 `json:"tolerance,omitempty"`
 	Relative  bool    `json:"relative,omitempty"`
-	// Formats are how dates may be written, besides year-month-day.
+	// Formats are the allowed formats of dates, besides year-month-day.
 	Formats []string `json:"formats,omitempty"`
 }
 
 // Kind returns "field_accuracy".
 func (FieldAccuracy) Kind() string { return "field_accuracy" }
 
-// Version is the version of the comparisons. Since 2, what a model thought before
-// it answered is not a part of the answer. Since 3, a field that is missing and
-// not required does not count.
+// Version returns the version of the comparisons. Since 2, the model's thinking is not
+// a part of the answer. Since 3, a missing field that is not required does not count.
 func (FieldAccuracy) Version() int { return 3 }
 
 // Roles returns nil: no model is asked.

@@ -2,10 +2,10 @@ package evaluator
 
 import "github.com/gavel-evals/gavel/schema"
 
-// Finish holds the reason for which the target ended its last reply against another one
+// Finish compares the finish reason of the target's last reply with another one
 // (finish-reason of the matrix dialect). It is one criterion with the score 1 or 0.
 type Finish struct {
-	// Reason is stop, length, tool_calls, content_filter, or as a provider has it.
+	// Reason is stop, length, tool_calls, content_filter, or a provider's own.
 	Reason string `json:"reason"`
 	// Not inverts the result.
 	Not bool `json:"not,omitempty"`
@@ -14,7 +14,7 @@ type Finish struct {
 // Kind returns "finish-reason".
 func (Finish) Kind() string { return "finish-reason" }
 
-// Version is the version of the comparison.
+// Version returns the version of the comparison.
 func (Finish) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

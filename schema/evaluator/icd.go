@@ -16,7 +16,7 @@ const (
 	ICDPrecision    = "precision"
 )
 
-// ICDCodes compares the codes of the ICD that an answer lists with those that are expected.
+// ICDCodes compares the ICD codes in an answer with the expected ones.
 type ICDCodes struct {
 	// Expected are the codes in capitals, at least one.
 	Expected []string `json:"expected"`
@@ -25,7 +25,7 @@ type ICDCodes struct {
 // Kind returns "icd_code_judge".
 func (ICDCodes) Kind() string { return "icd_code_judge" }
 
-// Version is the version of how codes are found and compared.
+// Version returns the version of finding and comparing codes.
 func (ICDCodes) Version() int { return 1 }
 
 // Roles returns none: no model is asked.
@@ -40,7 +40,7 @@ var codeField = lazyregexp.New(`"code"\s*:\s*"([A-Za-z][0-9A-Za-z.]+)"`)
 // fencedJSON matches a block of JSON in Markdown.
 var fencedJSON = lazyregexp.New("(?s)```(?:json|JSON)?\\s*([\\[{].*?[\\]}])\\s*```")
 
-// ICDCodesIn returns the codes that a text or a value lists, in capitals and in their order:
+// ICDCodesIn returns the codes listed in a text or a value, in capitals and in order:
 // {"codes": [{"code": "K29.8"}]}, or a list of codes, alone or within other text.
 func ICDCodesIn(text string) []string {
 	if len(text) > maxICDText {
@@ -71,7 +71,8 @@ func ICDCodesIn(text string) []string {
 	return out
 }
 
-// codesOf are the codes of a value: an object with codes, or a list of objects or texts.
+// codesOf returns the codes of a value: an object with codes, or a list of objects or
+// texts.
 func codesOf(raw []byte) []string {
 	var object struct {
 		Codes json.RawMessage `json:"codes"`

@@ -9,19 +9,19 @@ import (
 
 // LLMJudge asks a model for a score from 0 to 1.
 type LLMJudge struct {
-	// Template is what it is asked, with {{names}} of JudgeVariables. A Program
-	// prints it instead. Neither asks whether the expected outcome came about.
+	// Template is its question, with {{names}} of JudgeVariables. A Program prints it
+	// instead. Neither asks whether the expected outcome was reached.
 	Template string   `json:"template,omitempty"`
 	Program  *Program `json:"program,omitempty"`
-	// Target is the model that is asked; empty means the judge. Its
-	// identity is a part of J of its own.
+	// Target is the judging model; empty means the judge. Its identity is a separate
+	// part of J.
 	Target string `json:"-"`
-	// Subject holds what the template uses and the note, which is added where
-	// the template has no place for it; all where a program prints it.
+	// Subject has the parts that the template uses and the note, which is added if the
+	// template has no place for it; all parts if a program prints it.
 	Subject
 }
 
-// JudgeVariables are the names that a template may hold between double braces.
+// JudgeVariables returns the names that a template may have between double braces.
 func JudgeVariables() []string {
 	return []string{
 		"question", "expected_outcome", "candidate_answer", "reference_answer",
@@ -29,12 +29,12 @@ func JudgeVariables() []string {
 	}
 }
 
-// FileChanges is what a template may hold besides where the target works in a workspace:
-// what it changed there, as git shows it.
+// FileChanges is an additional name if the target works in a workspace: its changes
+// there, as git prints them.
 const FileChanges = "file_changes"
 
-// ResultsVariables are what the template of a composite's judge may hold
-// besides: each is the results of the members as JSON.
+// ResultsVariables returns the additional names of a composite judge's template: each
+// is the members' results as JSON.
 func ResultsVariables() []string { return []string{"EVALUATOR_RESULTS_JSON", "evaluator_results"} }
 
 var variable = lazyregexp.New(`\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
@@ -52,17 +52,17 @@ func VariablesOf(template string) []string {
 // Kind returns "llm_judge".
 func (LLMJudge) Kind() string { return "llm_judge" }
 
-// Version is the version of the question, of the template's frame and of the
-// reply's reading. Since 2, a score below 0 is asked for again.
+// Version returns the version of the question, of the template's frame and of reading
+// the reply. Since 2, a score below 0 is asked for again.
 func (LLMJudge) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (j LLMJudge) Roles() []schema.Role { return judgeUnless(j.Target) }
 
-// Targets names the model that is asked in place of the judge.
+// Targets returns the name of the model that replaces the judge.
 func (j LLMJudge) Targets() []string { return named(j.Target) }
 
-// ReadsCost reports whether a program is told the cost.
+// ReadsCost reports whether a program reads the cost.
 func (j LLMJudge) ReadsCost() bool { return j.Program != nil }
 
 // agentV are the variables of AgentV 4's templates, by Gavel's names.

@@ -17,8 +17,8 @@ const (
 	DurationMS     = "duration_ms"
 )
 
-// Measured takes quantities of a sample. Their bounds are in the Rule, so
-// that another bound costs no call. An unknown quantity is an error.
+// Measured measures quantities of a sample. Their bounds are in the Rule, so that
+// another bound costs no call. An unknown quantity is an error.
 type Measured struct {
 	// Type is execution_metrics, latency, cost or token_usage.
 	Type string `json:"-"`
@@ -35,16 +35,16 @@ type Exploration struct {
 	// share may be.
 	Ratio     float64 `json:"ratio"`
 	Tolerance float64 `json:"tolerance"`
-	// Tools are the names of the tools that read. If there are none, a tool
-	// reads that has one of the words of ReadingWords in its name.
+	// Tools are the names of the reading tools. Without names, a tool reads if its name
+	// has one of the words of ReadingWords.
 	Tools []string `json:"tools,omitempty"`
 }
 
-// ExplorationRatio is the criterion of an Exploration: 1 where the share is
-// within the tolerance, else 0.
+// ExplorationRatio is the criterion of an Exploration: 1 if the share is within the
+// tolerance, else 0.
 const ExplorationRatio = "exploration_ratio"
 
-// ReadingWords are the words in names of tools that only read.
+// ReadingWords returns the words in names of tools that only read.
 func ReadingWords() []string {
 	return []string{"read", "grep", "glob", "search", "list", "find", "get", "fetch", "query", "inspect", "view"}
 }
@@ -55,8 +55,7 @@ func (m Measured) ReadsCost() bool { return slices.Contains(m.Quantities, CostUS
 // Kind returns the type.
 func (m Measured) Kind() string { return m.Type }
 
-// Version is the version of how the quantities are counted, and of which tools
-// read.
+// Version returns the version of counting the quantities, and of the reading tools.
 func (Measured) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

@@ -59,11 +59,11 @@ func (p Path) Find(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// shortest is the length of names that are told to be misspelt.
+// shortest is the minimum length of names for which a misspelling is suggested.
 const shortest = 3
 
-// Nearest is the name that the first step without a value is most likely meant for; empty
-// where there is a value, or none is near.
+// Nearest returns the most similar name for the first step without a value; empty if
+// there is a value, or no similar name.
 func (p Path) Nearest(value json.RawMessage) string {
 	for i, step := range p {
 		if next := p[i : i+1].Find(value); next != nil {

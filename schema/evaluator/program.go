@@ -7,8 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// ProgramsOf lists the programs that measuring by a spec starts, those of its
-// parts included.
+// ProgramsOf lists the programs that a spec's measurement starts, including its parts'.
 func ProgramsOf(spec schema.Spec) []Program {
 	switch s := spec.(type) {
 	case CodeJudge:
@@ -31,8 +30,8 @@ func ProgramsOf(spec schema.Spec) []Program {
 	return nil
 }
 
-// Builds are what the programs of a case are made of: those that judge it, prepare its
-// workspace or write its prompt. Some may be nil.
+// Builds returns the source files of a case's programs: the ones that judge it, prepare
+// its workspace or write its prompt. Some may be nil.
 func Builds(c *schema.Case) []*program.Build {
 	var all []*program.Build
 	for _, ev := range c.Evaluators {

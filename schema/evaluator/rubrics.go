@@ -6,21 +6,21 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Rubrics asks a judge about each criterion apart: whether it is met, or, where
-// it has ranges, for 0 to 10 against what these describe.
+// Rubrics asks a judge about each criterion separately: whether it is met, or, if it
+// has ranges, for a score from 0 to 10 by their descriptions.
 type Rubrics struct {
 	Criteria []RubricCriterion `json:"criteria"`
-	// Target is the model that is asked; empty means the judge. Its
-	// identity is a part of J of its own.
+	// Target is the judging model; empty means the judge. Its identity is a separate
+	// part of J.
 	Target string `json:"-"`
 	Subject
 }
 
-// A RubricCriterion is one thing that a judge looks for.
+// A RubricCriterion is one criterion of a judge.
 type RubricCriterion struct {
 	// ID is unique, and the judge answers by it.
 	ID string `json:"id"`
-	// Outcome is what is looked for; empty where the ranges say it all.
+	// Outcome is the wanted outcome; empty if the ranges describe it.
 	Outcome string `json:"outcome,omitempty"`
 	// Ranges are sorted by score. Without any, the answer is met or not met.
 	Ranges []ScoreRange `json:"ranges,omitempty"`
@@ -36,20 +36,20 @@ type ScoreRange struct {
 // Kind returns "rubric".
 func (Rubrics) Kind() string { return "rubric" }
 
-// Version is the version of the question and of the reply's reading. Since 2, a score
-// out of range is asked for again.
+// Version returns the version of the question and of reading the reply. Since 2, a
+// score out of range is asked for again.
 func (Rubrics) Version() int { return 2 }
 
 // Roles returns the judge unless another model is asked.
 func (r Rubrics) Roles() []schema.Role { return judgeUnless(r.Target) }
 
-// Targets names the model that is asked in place of the judge.
+// Targets returns the name of the model that replaces the judge.
 func (r Rubrics) Targets() []string { return named(r.Target) }
 
 // byTarget begins the roles of judges that evaluators name themselves.
 const byTarget = schema.Judge + " "
 
-// JudgeBy is the role of a target that an evaluator asks in place of the judge.
+// JudgeBy returns the role of a target that replaces the judge.
 func JudgeBy(target string) schema.Role { return byTarget + schema.Role(target) }
 
 // JudgedBy returns the target of a role that [JudgeBy] made.

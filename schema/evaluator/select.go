@@ -2,46 +2,46 @@ package evaluator
 
 import "github.com/gavel-evals/gavel/schema"
 
-// SelectBest has a judge choose the best among the answers of a case and its peers
+// SelectBest asks a judge to choose the best among the answers of a case and its peers
 // (select-best of the matrix dialect). It is one criterion with the score 1 for the
-// answer that was chosen, and for every answer that is equal to it, or 0.
+// chosen answer, and for every equal answer, else 0.
 type SelectBest struct {
-	// Criterion says in words what makes an answer the best.
+	// Criterion describes the best answer.
 	Criterion string `json:"criterion"`
-	// Target is the model that is asked; empty means the judge. Its identity is a
-	// part of J of its own.
+	// Target is the judging model; empty means the judge. Its identity is a separate
+	// part of J.
 	Target string `json:"-"`
 }
 
 // Kind returns "select-best".
 func (SelectBest) Kind() string { return "select-best" }
 
-// Version is the version of the judge's prompt.
+// Version returns the version of the judge's prompt.
 func (SelectBest) Version() int { return 1 }
 
 // Roles returns the judge unless another model is asked.
 func (s SelectBest) Roles() []schema.Role { return judgeUnless(s.Target) }
 
-// Targets names the model that is asked in place of the judge.
+// Targets returns the name of the model that replaces the judge.
 func (s SelectBest) Targets() []string { return named(s.Target) }
 
 // MaxScore compares the scores of a case and its peers (max-score of the matrix
 // dialect). It is one criterion with the score 1 for every case with the highest score,
-// or 0.
+// else 0.
 type MaxScore struct {
-	// Weights are those of the other evaluators of the case, in their order; those that
-	// compare have none.
+	// Weights are the weights of the case's other evaluators, in their order; comparing
+	// ones have none.
 	Weights []float64 `json:"weights"`
 	// Sum adds the weighted scores up, instead of taking their mean.
 	Sum bool `json:"sum,omitempty"`
-	// Least is the score that the highest has to reach.
+	// Least is the minimum of the highest score.
 	Least *float64 `json:"least,omitempty"`
 }
 
 // Kind returns "max-score".
 func (MaxScore) Kind() string { return "max-score" }
 
-// Version is the version of the comparison.
+// Version returns the version of the comparison.
 func (MaxScore) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

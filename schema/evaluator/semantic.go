@@ -6,10 +6,9 @@ import "github.com/gavel-evals/gavel/schema"
 // and for an analysis. The two criteria are [PassCriterion], which is met or
 // not, and [GradeCriterion].
 type Semantic struct {
-	// Instruction is what the case tells the judge.
+	// Instruction is the case's instruction to the judge.
 	Instruction string `json:"instruction"`
-	// Criteria are what the judge is to look at; none leaves that to the
-	// instruction.
+	// Criteria are the judge's criteria; without any the instruction alone applies.
 	Criteria []Criterion `json:"criteria,omitempty"`
 }
 
@@ -25,13 +24,13 @@ type Grade struct {
 	Score float64
 }
 
-// Grades are the words that the judge chooses from, worst first.
+// Grades returns the words that the judge chooses from, worst first.
 func Grades() []Grade {
 	return []Grade{{"Very Bad", 0}, {"Poor", 0.25}, {"Average", 0.5}, {"Good", 0.75}, {"Excellent", 1}}
 }
 
-// Rule passes an output that passed in every sample, whatever its grades,
-// which make the score.
+// Rule returns a rule that passes an output that passed in every sample; the grades
+// make the score.
 func (Semantic) Rule() schema.Rule {
 	return schema.Rule{
 		Weights:  map[string]float64{GradeCriterion: 1, PassCriterion: 0},
@@ -42,8 +41,8 @@ func (Semantic) Rule() schema.Rule {
 // Kind returns "semantic".
 func (Semantic) Kind() string { return "semantic" }
 
-// Version is the version of the grades and of the question to the judge. Since 2, what a model
-// thought before it answered is not judged.
+// Version returns the version of the grades and of the question to the judge. Since 2,
+// the model's thinking is ignored.
 func (Semantic) Version() int { return 2 }
 
 // Roles returns the judge.
@@ -60,8 +59,8 @@ type Comparison struct {
 // Kind returns "comparison".
 func (Comparison) Kind() string { return "comparison" }
 
-// Version is the version of the question to the judge. Since 2, what a model
-// thought before it answered is not judged.
+// Version returns the version of the question to the judge. Since 2, the model's
+// thinking is ignored.
 func (Comparison) Version() int { return 2 }
 
 // Roles returns the judge.

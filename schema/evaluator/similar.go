@@ -9,25 +9,25 @@ const (
 	Euclidean = "euclidean"
 )
 
-// Similar compares the embedding of the answer with those of texts. The score is the
-// best similarity, from 0 to 1.
+// Similar compares the embedding of the answer with the embeddings of texts. The score
+// is the best similarity, from 0 to 1.
 type Similar struct {
 	Texts []string `json:"texts"`
-	// Metric is Cosine, Dot or Euclidean. Half says that the similarity is on the scale
-	// from -1 to 1, which is halved (AgentV).
+	// Metric is Cosine, Dot or Euclidean. Half means that the similarity is on the
+	// scale from -1 to 1, which is halved (AgentV).
 	Metric string `json:"metric"`
 	Half   bool   `json:"half,omitempty"`
 	// Not inverts the score.
 	Not bool `json:"not,omitempty"`
-	// Target is the model that embeds; empty means the embedder. Its identity is a
-	// part of J of its own.
+	// Target is the embedding model; empty means the embedder. Its identity is a
+	// separate part of J.
 	Target string `json:"-"`
 }
 
 // Kind returns "similar".
 func (Similar) Kind() string { return "similar" }
 
-// Version is the version of the comparison.
+// Version returns the version of the comparison.
 func (Similar) Version() int { return 1 }
 
 // Roles returns the embedder, once for each text, unless another model is asked.

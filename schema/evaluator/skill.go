@@ -13,7 +13,7 @@ type SkillTrigger struct {
 // Kind returns "skill_trigger".
 func (SkillTrigger) Kind() string { return "skill_trigger" }
 
-// Version is the version of how a call is told to be for a skill.
+// Version returns the version of recognizing a call for a skill.
 func (SkillTrigger) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

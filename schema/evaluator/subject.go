@@ -8,38 +8,37 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// A Subject is what a judge sees of a case in addition to its conversation, which
-// is the input and what the target answered.
+// A Subject is a judge's input about a case in addition to its conversation, which is
+// the input and the target's answer.
 type Subject struct {
 	ExpectedOutcome string `json:"expected_outcome,omitempty"`
 	// ExpectedMessages are the answer to compare with, Reference is its text.
 	ExpectedMessages []schema.Message `json:"expected_messages,omitempty"`
 	Reference        string           `json:"reference_answer,omitempty"`
-	// Note is what the case says of itself. Every judge is told.
+	// Note is the case's note for every judge.
 	Note string `json:"note,omitempty"`
 }
 
-// A Program is a command of the repository that judges, or writes what a judge
-// is asked.
+// A Program is a command of the repository that judges, or writes a judge's question.
 type Program struct {
 	// Argv is the program with its arguments, as it is started in Dir.
 	Argv []string `json:"argv"`
 	// Config is handed to it, as canonical JSON.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Files are those that Argv names, relative to the repository root.
+	// Files are the files named in Argv, relative to the repository root.
 	Files []string `json:"-"`
-	// Built is what it is made of and shown. Its files are parts of J of their own, by the
-	// names that the program knows them by.
+	// Built has its source files, which are visible to it. They are separate parts of
+	// J, by the names that the program sees.
 	Built *program.Build `json:"-"`
 	// Dir is relative to the repository root. Moving a program together with
 	// its suite changes nothing, so it is in no digest.
 	Dir string `json:"-"`
-	// Timeout ends it; 0 leaves that to what runs it.
+	// Timeout ends it; 0 leaves that to its caller.
 	Timeout time.Duration `json:"-"`
 }
 
-// ReadsCost reports that the price of the target matters: the program is told
-// what the sample cost.
+// ReadsCost reports that the target's price matters: the program reads the cost of the
+// sample.
 func (p Program) ReadsCost() bool { return true }
 
 // Sees returns the name of a file of the repository as the program knows it, from

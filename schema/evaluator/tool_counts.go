@@ -6,11 +6,11 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// ToolCounts counts how often the target called its tools. Each count is a
-// criterion of its own, by the name of the tool. A target that does not report
-// its calls cannot be measured: that is an error and not a count of 0.
+// ToolCounts counts the target's calls of its tools. Each count is a separate
+// criterion, by the name of the tool. A target that does not report its calls cannot be
+// measured: that is an error and not a count of 0.
 type ToolCounts struct {
-	// Counts are sorted by tool, since the order of the calls says nothing.
+	// Counts are sorted by tool, since the order of the calls has no meaning.
 	Counts []ToolCount `json:"counts"`
 }
 
@@ -22,9 +22,9 @@ type ToolCount struct {
 	Most *int `json:"most,omitempty"`
 }
 
-// AsksNothing reports whether a case passes whatever the answer is: it has no other
-// evaluator than those that stand for none or, in the format matrix, that can fail nothing,
-// and compares no prompts.
+// AsksNothing reports whether a case passes whatever the answer is: it only has
+// evaluators that represent none or, in the format matrix, that cannot fail, and
+// compares no prompts.
 func AsksNothing(c *schema.Case) bool {
 	return c.Skip == "" && c.Alternative == nil && len(c.Evaluators) > 0 && !slices.ContainsFunc(c.Evaluators, func(ev schema.Evaluator) bool {
 		spec, ok := ev.Spec.(ToolCounts)
@@ -32,8 +32,8 @@ func AsksNothing(c *schema.Case) bool {
 	})
 }
 
-// canFail reports whether a result of an evaluator with this rule can fail the case. That
-// of an assertion of weight 0, or one that has to reach a score of 0, cannot.
+// canFail reports whether an evaluator with this rule can fail the case. An assertion
+// of weight 0, or one with a threshold of 0, cannot.
 func canFail(rule schema.Rule, bands *schema.Bands) bool {
 	least := rule.Threshold
 	if bands != nil { // the score of the case decides
@@ -47,13 +47,13 @@ func (c ToolCount) Holds(calls int) bool {
 	return calls >= c.Least && (c.Most == nil || calls <= *c.Most)
 }
 
-// Rule passes where every count holds in every sample.
+// Rule returns a rule that passes if every count holds in every sample.
 func (ToolCounts) Rule() schema.Rule { return schema.Rule{Threshold: 1} }
 
 // Kind returns "tool_counts".
 func (ToolCounts) Kind() string { return "tool_counts" }
 
-// Version is the version of the counting.
+// Version returns the version of the counting.
 func (ToolCounts) Version() int { return 1 }
 
 // Roles returns nil: no model is asked.

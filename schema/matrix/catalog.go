@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// leadingAssertion returns the longest type of assertion that a text begins with and that nothing, a
-// colon or a bracket follows. It is empty if there is none.
+// leadingAssertion returns the longest assertion type at the beginning of a text,
+// followed by nothing, a colon or a bracket. It is empty without one.
 func leadingAssertion(text string) string {
 	best := tracedAssertion.FindString(text)
 	for _, kind := range slices.Concat(readAssertions, slices.Collect(maps.Keys(unreadAssertions))) {
@@ -30,9 +30,9 @@ var tracedAssertion = lazyregexp.New(`^trace-(?:error-spans|span-count|span-dura
 // ReadsAssertion reports whether a type of assertion, without not- in front, is read.
 func ReadsAssertion(kind string) bool { return slices.Contains(readAssertions, kind) }
 
-// refusedAssertion returns why an assertion of a kind that is not read is refused: a
-// [*template.NeedError] about one that promptfoo has, and a [*template.MistakeError] about
-// one that nobody has. written is the kind as the file has it, which may have not- in front.
+// refusedAssertion returns the reason why an assertion of an unsupported kind is
+// rejected: a [*template.NeedError] if promptfoo has it, and a [*template.MistakeError]
+// if nobody does. written is the kind as written, possibly with not- in front.
 func refusedAssertion(kind, written string) error {
 	if what := assertionNeed(kind); what != "" {
 		return &template.NeedError{What: what + " (" + kind + ")"}
@@ -49,7 +49,8 @@ func refusedAssertion(kind, written string) error {
 	return wrong
 }
 
-// assertionNeed returns what an unread assertion of promptfoo needs; it is empty for any other.
+// assertionNeed returns the need of an unsupported promptfoo assertion; empty for any
+// other.
 func assertionNeed(kind string) string {
 	switch {
 	case strings.HasPrefix(kind, "trace-"):
@@ -60,13 +61,13 @@ func assertionNeed(kind string) string {
 	return unreadAssertions[kind]
 }
 
-// insteadOf has the assertions that do what people expect of types that do not exist.
+// insteadOf maps assertion types that do not exist to the ones that people mean.
 var insteadOf = map[string]string{
 	"not-empty": `javascript with "output.length > 0"`, "min-length": `javascript with "output.length >= 10"`, "max-length": `javascript with "output.length <= 10"`,
 	"exact-match": "equals", "matches": "regex", "json": "is-json", "schema": "is-json with a schema as its value",
 }
 
-// unreadAssertions are the assertions of promptfoo that are not read, with what they need.
+// unreadAssertions are unsupported promptfoo assertions, with their needs.
 var unreadAssertions = map[string]string{
 	"webhook":    "a program",
 	"human":      "a person who judges",

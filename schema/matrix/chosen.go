@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// chosen are the prompts or providers that a test is limited to. One that the file does not
-// have is an error, since its rows would be missing without a word.
+// chosen returns the prompts or providers that a test is limited to. One that the file
+// lacks is an error, since its rows would be missing silently.
 func (c *compiler) chosen(t *test, doc *document.Document, what string, at ...any) []string {
 	names := []string{}
 	if doc.Text(at...) != "" {
@@ -52,8 +52,8 @@ func (c *compiler) chosen(t *test, doc *document.Document, what string, at ...an
 	return names
 }
 
-// isAmong reports whether a list of names has a prompt: by its label, its file or its text, or
-// by what is before a colon of its label.
+// isAmong reports whether a list of names contains a prompt: by its label, its file or
+// its text, or by the part before a colon of its label.
 func (p prompt) isAmong(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = plainName(name)
@@ -61,20 +61,21 @@ func (p prompt) isAmong(names []string) bool {
 	})
 }
 
-// isAmong reports whether a list of names has a provider: by its label, its id or its target.
+// isAmong reports whether a list of names contains a provider: by its label, its id or
+// its target.
 func (p provider) isAmong(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return fits(name, p.label) || fits(plainName(name), plainName(p.id)) || fits(name, p.target)
 	})
 }
 
-// plainName is the name of a file without what it may begin with.
+// plainName returns the name of a file without a prefix.
 func plainName(name string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
 }
 
-// fits reports whether a name is meant: the same, one that begins with it and a colon, or one
-// that begins with what is before a star.
+// fits reports whether a name matches: it is equal, or full begins with it and a colon,
+// or with the part before a star.
 func fits(name, full string) bool {
 	start, isOpen := strings.CutSuffix(name, "*")
 	return full != "" && (name == full || strings.HasPrefix(full, name+":") || isOpen && strings.HasPrefix(full, start))

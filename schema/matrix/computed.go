@@ -47,8 +47,8 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 	}
 }
 
-// readFilters reads the filters of templates that the file has itself: names of files with a
-// function each.
+// readFilters reads the file's own template filters: names of files with a function
+// each.
 func (c *compiler) readFilters() {
 	c.engine.Filters = map[string]template.Filter{}
 	for _, name := range c.Doc.Keys("nunjucksFilters") {
@@ -75,8 +75,8 @@ func (c *compiler) readFilters() {
 	}
 }
 
-// testsByFunction are the tests that a file of JavaScript exports or that its function
-// returns. All of them are at the beginning of the file.
+// testsByFunction returns the tests that a JavaScript file exports or that its function
+// returns. Their position is the beginning of the file.
 func (c *compiler) testsByFunction(name string, at ...any) []test {
 	file, function := assertion.SplitFunction(name)
 	found := c.file(file, "tests", at...)
@@ -117,14 +117,14 @@ func (c *compiler) testsByFunction(name string, at ...any) []test {
 	return all
 }
 
-// require notes what a test needs, if nothing else is noted.
+// require records a need of a test, if no other is recorded.
 func (t *test) require(need string) {
 	if t.need == "" {
 		t.need = need
 	}
 }
 
-// vary adds to the variables of a test what its function makes of them. They are not yet
+// vary adds the result of a test's function to its variables. They are not yet
 // multiplied, nor filled in.
 func (c *compiler) vary(t *test) {
 	if t.need != "" || t.variation.IsZero() {
@@ -144,7 +144,7 @@ func (c *compiler) vary(t *test) {
 	}
 }
 
-// failed is about a function that gives nothing: the test needs a program, or it has an
+// failed handles a function without a result: the test needs a program, or it has an
 // error.
 func (c *compiler) failed(t *test, err error, at schema.Position, key string) {
 	if _, ok := errors.AsType[*template.NeedError](err); ok {
@@ -157,8 +157,8 @@ func (c *compiler) failed(t *test, err error, at schema.Position, key string) {
 	}})
 }
 
-// said is what a row is named by: its variables as they are written, each with the value
-// that the row has where it is one of a list.
+// said returns the variables that name a row: as they are written, with the row's value
+// for each list.
 func (t *test) said(vars template.Variables) template.Variables {
 	said := maps.Clone(t.written)
 	for name, value := range vars {

@@ -6,15 +6,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// A given answer is one that a test has itself, in place of the target's.
+// A given answer is a test's own answer, which replaces the target's.
 type given struct {
 	text string
-	// parsed means that it is written as an object or a list, which is what functions get;
-	// all others get its JSON.
+	// parsed means that it is written as an object or a list, which functions get; all
+	// others get its JSON.
 	parsed bool
 }
 
-// readGiven reads the answer of a test. An empty one is none, as promptfoo has it.
+// readGiven reads the answer of a test. An empty one does not count, as in promptfoo.
 func (t *test) readGiven(value json.RawMessage) {
 	text, isText := document.ParseText(value)
 	switch {
@@ -25,7 +25,7 @@ func (t *test) readGiven(value json.RawMessage) {
 	}
 }
 
-// answer is the text of a given answer; nil where the target is asked.
+// answer returns the text of a given answer; nil if the target is asked.
 func (g *given) answer() *string {
 	if g == nil {
 		return nil

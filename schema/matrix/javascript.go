@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A jsFunction is a function in JavaScript that a file has for its variables, filters, prompts or
-// tests. It is called while the file is compiled, so that the plan knows what it returns. The zero
-// jsFunction is none.
+// A jsFunction is a JavaScript function of a file for its variables, filters, prompts
+// or tests. It is called while the file is compiled, so that the plan knows its result.
+// The zero jsFunction is none.
 type jsFunction struct {
 	expression string
 	what       string // for messages
@@ -25,8 +25,8 @@ type jsFunction struct {
 // IsZero reports whether there is no function.
 func (f jsFunction) IsZero() bool { return f.expression == "" }
 
-// inlineFunction returns code of a definition as a function of named parameters. Messages call it
-// what.
+// inlineFunction returns code of a definition as a function of named parameters. what
+// is its name in messages.
 func inlineFunction(code, parameters, what string) jsFunction {
 	return jsFunction{expression: javascript.Inline(code, parameters), what: what}
 }
@@ -37,7 +37,8 @@ func functionOfFile(file schema.File, name, what string) (jsFunction, error) {
 	return ofFile(file, what, func(source string) string { return javascript.Module(source, name) })
 }
 
-// valueOfFile is like [functionOfFile] for a file that may export a value in place of a function.
+// valueOfFile is like [functionOfFile] for a file that may export a value instead of a
+// function.
 func valueOfFile(file schema.File, name, what string) (jsFunction, error) {
 	return ofFile(file, what, func(source string) string { return javascript.Value(source, name) })
 }
@@ -54,7 +55,7 @@ func ofFile(file schema.File, what string, expression func(string) string) (jsFu
 
 // A jsCaller calls functions. It is not safe for concurrent use.
 type jsCaller struct {
-	// Budget bounds all calls together. If it is nil, each has its own bound.
+	// Budget bounds all calls together. If it is nil, each call has its own bound.
 	Budget *javascript.Budget
 	known  map[string]jsResult
 }
@@ -67,9 +68,9 @@ type jsResult struct {
 // maxKnown bounds the results that are remembered.
 const maxKnown = 10_000
 
-// Call calls a function with arguments, which are written as JSON. Its error is a
-// [*template.NeedError] about what a program has and the function lacks, or says what it
-// throws. A function gives the same for the same, so it is called once.
+// Call calls a function with arguments, which are encoded as JSON. Its error is a
+// [*template.NeedError] about something only a program has, or the thrown error.
+// Results are cached, since a function returns the same for the same arguments.
 func (c *jsCaller) Call(f jsFunction, args ...any) (json.RawMessage, error) {
 	call := javascript.Call{Code: f.expression, Pure: true}
 	for _, arg := range args {
@@ -98,7 +99,7 @@ func (c *jsCaller) Call(f jsFunction, args ...any) (json.RawMessage, error) {
 	return got.value, got.err
 }
 
-// Object calls a function that has to return an object.
+// Object calls a function that must return an object.
 func (c *jsCaller) Object(f jsFunction, args ...any) (template.Variables, error) {
 	raw, err := c.Call(f, args...)
 	if err != nil {

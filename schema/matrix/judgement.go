@@ -20,16 +20,15 @@ import (
 
 // A judgement collects the evaluators of a case.
 type judgement struct {
-	// threshold is the least score that passes; nil where every assertion has to
-	// hold.
+	// threshold is the least score that passes; nil if every assertion must hold.
 	threshold *float64
 	prompt    string // that is sent
-	// transforms are of the answer, for every assertion: those of the provider and of
-	// the test; empty for none.
+	// transforms apply to the answer for every assertion: the provider's and the
+	// test's; empty for none.
 	transforms []string
 	by         assessors
 	given      *given
-	// rubricPrompt is what judges are asked in place of Gavel's question.
+	// rubricPrompt replaces Gavel's question to judges.
 	rubricPrompt string
 	names        map[string]int
 	engine       *template.Engine
@@ -40,14 +39,14 @@ type judgement struct {
 	failed written
 }
 
-// ungated judges a case of which nothing is asked.
+// ungated returns the evaluators of a case without demands.
 func ungated() []schema.Evaluator {
 	spec := evaluator.ToolCounts{}
 	return []schema.Evaluator{{Name: spec.Kind(), Weight: 1, Spec: spec, Rule: schema.Rule{Ungated: true}}}
 }
 
-// result are the evaluators, and the bands where the score decides. The weights
-// of a case that gives none to anything are equal.
+// result returns the evaluators, and the bands if the score decides. If a case has no
+// weight above 0, the weights are equal.
 func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	if len(j.evaluators) == 0 {
 		return ungated(), nil
@@ -98,12 +97,12 @@ func (j *judgement) evaluator(a written, vars template.Variables) (schema.Evalua
 		ev.Rule.Threshold, ev.Rule.Required = 0, nil
 	}
 	if j.threshold != nil {
-		ev.Rule.Required = nil // the score alone decides
+		ev.Rule.Required = nil // only the score decides
 	}
 	return ev, nil
 }
 
-// spec is what an assertion measures, with its opposite where not- is written.
+// spec compiles an assertion, negated if not- is written.
 func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	kind, not := strings.CutPrefix(a.Type, "not-")
 	if kind == "assert-set" && !not {
@@ -119,7 +118,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	}
 	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	spec, rule, err := compileAssertion(kind, a.Type, value, a.Threshold)
-	if kind == "llm-rubric" && asks != "" && template.Written(value) == "" { // the question says it all
+	if kind == "llm-rubric" && asks != "" && template.Written(value) == "" { // the question is complete
 		spec, rule, err = evaluator.Graded{Type: kind}, rubricAlone(a.Threshold), nil
 	}
 	if codes[kind] && err == nil {
@@ -180,14 +179,15 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	return spec, rule, nil
 }
 
-// leastMiss is how far below its threshold a score has to be for not-classifier.
+// leastMiss is the distance that a score must be below its threshold for
+// not-classifier.
 const leastMiss = 1e-9
 
 // codes are the assertions that run code.
 var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 
-// set makes one assertion of several: all have to hold or, with a threshold, the mean
-// has to reach it.
+// set combines several assertions into one: all must hold or, with a threshold, the
+// mean must reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
 		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine, budget: j.budget,
@@ -219,8 +219,8 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 	return spec, rule, nil
 }
 
-// question is a judge's prompt of its own: a text, or messages whose texts are
-// joined. Its {{output}} and {{rubric}} are filled in when it is asked.
+// question compiles a judge's own prompt: a text, or messages whose texts are joined.
+// Its {{output}} and {{rubric}} are filled in when it is asked.
 func (j *judgement) question(prompt string, vars template.Variables) (string, error) {
 	if prompt == "" {
 		return "", nil
@@ -252,23 +252,23 @@ func (j *judgement) unique(name string) string {
 	return name
 }
 
-// following matches what follows a type in a table: (threshold): value.
+// following matches the part after a type in a table: (threshold): value.
 var following = lazyregexp.New(`^(?:\(([^()]*)\))?(?::([\s\S]*))?$`)
 
-// older are the words before a colon that stand for types of assertion.
+// older maps prefixes before a colon to types of assertions.
 var older = map[string]string{"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
 
 // sourced matches the name of a file of code that is an assertion by itself.
 var sourced = lazyregexp.New(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
 
-// inTables are the thresholds of assertions in a table that says none.
+// inTables are the default thresholds of assertions in a table.
 var inTables = map[string]float64{
 	"similar": likenessInTables, "similar:cosine": likenessInTables, "similar:dot": likenessInTables, "similar:euclidean": likenessInTables,
 	"answer-relevance": 0.75, "classifier": 0.75, "levenshtein": 0.75,
 }
 
-// shortForm reads an assertion as tables have it: type(threshold): value, or the name of a
-// file of code. Without a type that is known, the answer has to equal the text.
+// shortForm reads an assertion in the form of tables: type(threshold): value, or the
+// name of a file of code. Without a known type, the answer must equal the text.
 func shortForm(s string) (written, *template.MistakeError) {
 	s = strings.TrimSpace(s)
 	raw := func(s string) json.RawMessage { out, _ := json.Marshal(s); return out } // a text
@@ -308,7 +308,7 @@ func shortForm(s string) (written, *template.MistakeError) {
 	return a, nil
 }
 
-// rubricAlone is the rule of a judge whose question is all that it is told.
+// rubricAlone returns the rule of a judge that is only told its question.
 func rubricAlone(threshold *float64) schema.Rule {
 	rule := schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
 	if threshold != nil {

@@ -1,8 +1,8 @@
-// Package matrix reads the matrix dialect: a file is prompts × vars × assertions,
-// as in promptfooconfig.yaml. Every row of the matrix is a case.
+// Package matrix reads the matrix dialect: a file is prompts × vars × assertions, as in
+// promptfooconfig.yaml. Every row of the matrix is a case.
 //
-// Most callers want [Load]. A row that needs what is not read, such as a program,
-// is a case that is listed and not run; the other rows of the file run.
+// Most callers want [Load]. A row with an unsupported need, such as a program, is a
+// case that is listed and not run; the other rows of the file run.
 package matrix
 
 import (
@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	// defaultTimeout bounds a sample where neither the target nor gavel.yaml
-	// does.
+	// defaultTimeout bounds a sample if neither the target nor gavel.yaml does.
 	defaultTimeout = 120 * time.Second
 	// maxToolRounds ends the tool loop of a model.
 	maxToolRounds = 16
@@ -54,8 +53,8 @@ func compile(src document.Source, doc *document.Document) ([]*schema.Case, []sch
 	return cases, schema.SortProblems(append(c.Problems, c.wrong...))
 }
 
-// fileProblems are what is wrong with the form of a file. Assertions next to the tests are
-// told where to go, since nobody asks them there.
+// fileProblems returns the mistakes in the form of a file. Assertions next to the tests
+// get a hint about their place, since nothing evaluates them there.
 func fileProblems(doc *document.Document) []schema.Problem {
 	found := doc.Check("#Matrix", schema.Warning)
 	for i, p := range found {
@@ -68,39 +67,39 @@ func fileProblems(doc *document.Document) []schema.Problem {
 	return found
 }
 
-// A compiler makes cases of one file.
+// A compiler compiles the cases of one file.
 type compiler struct {
 	document.Source
 	document.Complaints
 	inputs    []schema.Input
 	wrong     []schema.Problem // errors of single tests, whose cases are not run
-	tables    map[string]bool  // files that have nothing but tests
+	tables    map[string]bool  // files that only have tests
 	prompts   []prompt
 	providers []provider
 	shared    test
-	// strangers are the problems of providers that are not targets. They are errors
-	// where no provider is one.
+	// strangers are the problems of providers that are not targets. They are errors if
+	// no provider is one.
 	strangers []schema.Problem
 	counted   map[string]int            // of the names of providers
-	skipped   map[string]int            // rows by what they need
+	skipped   map[string]int            // rows by their needs
 	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
 	sent      map[string]int            // rows by their prompt
-	hook      string                    // what every row needs; empty for none
+	hook      string                    // a need of every row; empty for none
 	absent    int                       // how many of them make no case, as tests from the net
 	inputsOf  map[inputKey][]schema.Input
 	engine    template.Engine
 	caller    jsCaller
-	misreads  map[schema.Problem]bool // what was told by misread
+	misreads  map[schema.Problem]bool // reported by misread
 }
 
-// A provider is one of the targets that every row is run against.
+// A provider is one of the targets that every row runs against.
 type provider struct {
 	target    string
 	id, label string // as they are written
 	// prompts are the labels that it is limited to; nil for all.
 	prompts []string
 	config  json.RawMessage
-	// tools are those of its config, as they are written.
+	// tools are its config's, as written.
 	tools []json.RawMessage
 	// transform is of its answers, before assertions look at them; empty for none.
 	transform string
@@ -163,14 +162,14 @@ func (c *compiler) readHooks() {
 	}
 }
 
-// reportSkipped says in one line how many rows are read.
+// reportSkipped reports in one line how many rows are supported.
 func (c *compiler) reportSkipped(all int) {
 	if said := document.Unread(c.skipped, all+c.absent); said != "" {
 		c.Warn(document.RuleUnread, said, document.HintUnread, "tests")
 	}
 }
 
-// cases are those of one row: one for every prompt and target.
+// cases returns the cases of one row: one for every prompt and target.
 func (c *compiler) cases(r row) []*schema.Case {
 	var cases []*schema.Case
 	for _, p := range c.prompts {
@@ -195,7 +194,7 @@ func (c *compiler) cases(r row) []*schema.Case {
 	return cases
 }
 
-// asked are the providers of a row: those of the file, or the one that its test names.
+// asked returns the providers of a row: the file's, or the test's own one.
 func (c *compiler) asked(r row) []provider {
 	if c.Settings.Against != "" {
 		return c.providers
@@ -273,7 +272,7 @@ func (c *compiler) timeout(target string) time.Duration {
 	return defaultTimeout
 }
 
-// repeat is how many samples are taken of a case.
+// repeat returns the number of samples of a case.
 func (c *compiler) repeat() int {
 	if n, ok := document.ParseNumber(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
 		return int(n)
@@ -395,7 +394,7 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	}
 	name := names[len(names)-1]
 	why := fmt.Sprintf("the provider %q is not a target in gavel.yaml", template.Clip(name))
-	if problem.File != "" { // the file says how it is asked, which is not done here
+	if problem.File != "" { // the file describes how to call it, which is not supported here
 		why = fmt.Sprintf("the provider %q cannot be used: %s", template.Clip(name), problem.Message)
 		if strings.HasSuffix(problem.Message, "is not known here") {
 			why = problem.Message
@@ -414,8 +413,8 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 	return provider{need: need, target: name, prompts: prompts}
 }
 
-// find is the target of a name: the one that this file has it for, where another file
-// has it for another one.
+// find returns the target of a name: this file's own target, if another file uses the
+// name for another one.
 func (c *compiler) find(name string) (target string, ok bool, problem *schema.Problem) {
 	if target, ok, problem = c.Settings.FindTarget(schema.QualifiedTarget(name, c.Doc.File)); ok {
 		return target, ok, problem

@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// misread reports what cannot be compiled, once for each place, and returns what the row
-// needs. A mistake is an error. A template whose text begins at a position or after it
-// that is not read is a warning; any other need is counted, and has no place.
+// misread reports a part that cannot be compiled, once for each place, and returns the
+// row's need. A mistake is an error. An unsupported template whose text begins at or
+// after a position is a warning; any other need is counted, without a place.
 func (c *compiler) misread(err error, from schema.Position) (need string) {
 	p := schema.Problem{Position: from, Severity: schema.Error}
 	need = corrected
@@ -41,8 +41,8 @@ func (c *compiler) misread(err error, from schema.Position) (need string) {
 	return need
 }
 
-// locate is where a text is in a file, at a position or after it: the position where it
-// is written in another way than it reads.
+// locate returns the position of a text in a file, at or after a position; the position
+// itself if the text is written differently.
 func (c *compiler) locate(from schema.Position, text string) schema.Position {
 	data, err := fs.ReadFile(c.FS, from.File)
 	if err != nil || from.Line < 1 {

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// function reads the code of an assertion: what the definition has itself, or the file
-// that it names. JavaScript that only computes needs no program.
+// function reads the code of an assertion: inline code, or the file that it names.
+// JavaScript that only computes needs no program.
 func (c *compiler) function(t *test, a *written, language string, at schema.Position) {
 	source, isText := document.ParseText(a.Value)
 	isFile := strings.HasPrefix(source, "file://")
@@ -77,8 +77,8 @@ func (c *compiler) readTransform(t *test, doc *document.Document, at ...any) {
 	}
 }
 
-// transformCode is the code of a transform: that of the file which it names, if that only
-// computes.
+// transformCode returns the code of a transform, or of the file that it names if that
+// only computes.
 func (c *compiler) transformCode(t *test, source string, at schema.Position) string {
 	name, isFile := strings.CutPrefix(source, "file://")
 	if !isFile {
@@ -94,7 +94,7 @@ func (c *compiler) transformCode(t *test, source string, at schema.Position) str
 	return cmp.Or(assertion.Computing(found.File, function), source)
 }
 
-// told is the argument context of functions.
+// told returns the argument context of functions.
 func (j *judgement) told(a written, vars template.Variables) (json.RawMessage, error) {
 	said := map[string]any{"vars": vars, "prompt": j.prompt}
 	if len(a.Config) > 0 {
@@ -105,7 +105,7 @@ func (j *judgement) told(a written, vars template.Variables) (json.RawMessage, e
 	return raw, err
 }
 
-// code is an assertion in JavaScript, or by a program.
+// code compiles an assertion in JavaScript, or by a program.
 func (j *judgement) code(a written, value json.RawMessage, vars template.Variables) (schema.Spec, error) {
 	told, err := j.told(a, vars)
 	if err != nil {
@@ -122,9 +122,8 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 	return spec, nil
 }
 
-// transformed has an evaluator look at what the transforms of the test and of the
-// assertion make of the answer. The cost and duration of a sample are not
-// transformed.
+// transformed applies the transforms of the test and of the assertion to the answer
+// before an evaluator. The cost and duration of a sample are not transformed.
 func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
 	steps := j.given.steps()
 	for _, source := range append(slices.Clip(j.transforms), a.Transform) {

@@ -21,23 +21,23 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A prompt is what a row is sent with.
+// A prompt is a prompt of rows.
 type prompt struct {
 	label string
-	// written is the name of its file as the definition has it, or its text.
+	// written is the name of its file as written, or its text.
 	written string
-	// id tells it from the others of the file in keys; empty where it is the only
-	// one.
+	// id distinguishes it from the file's others in keys; empty if it is the only one.
 	id string
-	// file is where its text is, and at the place.
+	// file contains its text, and at is the position.
 	file string
 	at   schema.Position
 	text string
 	chat []chat.Message // in place of text
-	// function makes the text, from the variables and the provider; config is told to it.
+	// function computes the text from the variables and the provider; config is an
+	// input.
 	function jsFunction
 	config   json.RawMessage
-	need     string        // what it needs and is not read
+	need     string        // an unsupported need
 	source   *promptSource // of a prompt that is code
 }
 
@@ -47,7 +47,7 @@ func (c *compiler) readPrompts() []prompt {
 	c.Budget.At("prompts")
 	switch {
 	case !c.Doc.Has("prompts"):
-		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File, at: schema.Position{File: c.Doc.File, Line: 1, Column: 1}}) // as promptfoo has it
+		all = append(all, prompt{text: "{{prompt}}", file: c.Doc.File, at: schema.Position{File: c.Doc.File, Line: 1, Column: 1}}) // promptfoo's default
 	case c.Doc.IsList("prompts"):
 		for i := range c.Doc.Items("prompts") {
 			more := c.listedPrompt("prompts", i)
@@ -99,7 +99,7 @@ func (p prompt) hash() string {
 	return shortHash(p.text + string(raw))
 }
 
-// template is the text of a prompt, or a chat as JSON.
+// template returns the text of a prompt, or a chat as JSON.
 func (p prompt) template() string {
 	if p.chat == nil {
 		return p.text
@@ -108,7 +108,7 @@ func (p prompt) template() string {
 	return string(raw)
 }
 
-// shortHash is enough of a hash to tell the texts of a file apart.
+// shortHash is long enough to distinguish the texts of a file.
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])
@@ -143,7 +143,8 @@ func (c *compiler) listedPrompt(at ...any) []prompt {
 	return nil
 }
 
-// namedPrompts are those of one text: itself, or those of the file that it names.
+// namedPrompts returns the prompts of one text: itself, or the ones in the file that it
+// names.
 func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	name, isFile := strings.CutPrefix(text, "file://")
 	isFile = isFile || barePrompt.MatchString(text) || c.namesFile(text)
@@ -177,8 +178,7 @@ var remote = lazyregexp.New(`^[a-z][a-z0-9+.-]*://\S+$`)
 // word matches a word of a command, which may be in quotes.
 var word = lazyregexp.New(`"([^"]*)"|'([^']*)'|[^\s"']+`)
 
-// execPrompt is the prompt that a command prints, which has what it is told as its last
-// argument.
+// execPrompt returns the prompt that a command prints; its last argument is the input.
 func (c *compiler) execPrompt(label, line string, at ...any) []prompt {
 	var words []string
 	for _, m := range word.FindAllStringSubmatch(line, -1) {
@@ -197,7 +197,8 @@ func (c *compiler) execPrompt(label, line string, at ...any) []prompt {
 	return []prompt{p}
 }
 
-// namesFile reports whether a prompt of one word is a file of the repository, whatever its type.
+// namesFile reports whether a prompt of one word is a file of the repository, of any
+// type.
 func (c *compiler) namesFile(text string) bool {
 	file := path.Join(path.Dir(c.Doc.File), text)
 	return !strings.ContainsAny(text, " \t\n{:") && strings.ContainsAny(text, "/.") && fs.ValidPath(file) && c.isFile(file)
@@ -230,7 +231,7 @@ var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": tru
 // barePrompt matches a prompt that is the name of a file, without file://.
 var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
 
-// promptFile are the prompts of a file.
+// promptFile returns the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	name, function := assertion.SplitFunction(name)
 	name = strings.TrimPrefix(name, "./")
@@ -276,8 +277,8 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	return all
 }
 
-// messages are what a row is sent by a provider. The prefix and suffix of its test are put
-// around a text. The error is errProgram where a program writes them.
+// messages returns a row's messages to a provider. The prefix and suffix of its test
+// are put around a text. The error is errProgram if a program writes them.
 func (c *compiler) messages(p prompt, r row, by provider) (chat.Prompt, error) {
 	if p.need != "" {
 		return chat.Prompt{}, p.byProgram(&template.NeedError{What: p.need})
@@ -298,8 +299,8 @@ func (c *compiler) messages(p prompt, r row, by provider) (chat.Prompt, error) {
 	return said, err
 }
 
-// written is the text of a prompt: its own, or what its function makes for the variables of
-// a row. A chat is JSON.
+// written returns the text of a prompt: its own, or its function's result for the
+// variables of a row. A chat is JSON.
 func (c *compiler) written(p prompt, r row, by provider) (string, error) {
 	if p.function.IsZero() {
 		return p.text, nil

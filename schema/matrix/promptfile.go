@@ -46,8 +46,8 @@ func promptsOf(file schema.File, label string) ([]prompt, []schema.Problem) {
 	return []prompt{whole}, nil
 }
 
-// each makes a prompt of each part of a file that is not empty. Their labels are those
-// given, else that of the file with the number of the part where there are several.
+// each returns a prompt for each non-empty part of a file. Their labels are the given
+// ones, else the file's with the number of the part if there are several.
 func (p prompt) each(parts, labels []string) []prompt {
 	var all []prompt
 	for i, part := range parts {
@@ -66,8 +66,9 @@ func (p prompt) each(parts, labels []string) []prompt {
 	return all
 }
 
-// table reads a prompt from each line of a table, with the columns prompt and label. One
-// that has no comma and does not begin with the word prompt is a prompt a line.
+// table reads a prompt from each line of a table, with the columns prompt and label. A
+// table without commas that does not begin with the word prompt has one prompt per
+// line.
 func (p prompt) table(file schema.File) ([]prompt, []schema.Problem) {
 	lines := strings.Split(p.text, "\n")
 	first := strings.TrimSpace(lines[0])

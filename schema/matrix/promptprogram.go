@@ -18,20 +18,20 @@ import (
 // read once the prompt is known to need one.
 type promptSource struct {
 	name, function string
-	// words are those of a command that prints the prompt; nil for a function of a file.
+	// words are the command that prints the prompt; nil for a function of a file.
 	words   []string
 	at      schema.Position
-	program *promptprogram.Program // without what it reads; nil before it is needed
+	program *promptprogram.Program // without its input; nil before it is needed
 	inputs  []schema.Input
 }
 
 // languages of the files that write prompts, by their extension.
 var languages = map[string]string{".py": "python", ".js": "javascript", ".cjs": "javascript", ".mjs": "javascript", ".ts": "javascript"}
 
-// errProgram says that a program writes the prompt when it is run.
+// errProgram means that a program writes the prompt when it is run.
 var errProgram = errors.New("a program writes the prompt")
 
-// byProgram is errProgram in the place of an error about what only a program has.
+// byProgram replaces an error about something only a program has by errProgram.
 func (p prompt) byProgram(err error) error {
 	if _, ok := errors.AsType[*template.NeedError](err); ok && p.source != nil {
 		return errProgram
@@ -39,7 +39,7 @@ func (p prompt) byProgram(err error) error {
 	return err
 }
 
-// programOf is the program that writes a prompt for a row and a provider.
+// programOf returns the program that writes a prompt for a row and a provider.
 func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Program, error) {
 	s := p.source
 	if s.program == nil {
@@ -56,7 +56,7 @@ func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Progr
 	return &out, err
 }
 
-// readProgram finds the files that the program of a prompt is made of.
+// readProgram finds the source files of a prompt's program.
 func (c *compiler) readProgram(s *promptSource) {
 	seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}
 	words := s.words
@@ -78,7 +78,7 @@ func (c *compiler) readProgram(s *promptSource) {
 	}
 }
 
-// told is the argument of a function that writes a prompt.
+// told returns the argument of a function that writes a prompt.
 func (c *compiler) told(p prompt, r row, by provider) map[string]any {
 	who := map[string]any{"id": by.id, "label": by.label}
 	if len(by.config) > 0 {
@@ -91,8 +91,8 @@ func (c *compiler) told(p prompt, r row, by provider) map[string]any {
 	return told
 }
 
-// send has a case send its prompt, or a program that writes it. The error is that of
-// messages.
+// send makes a case send its prompt, or a program that writes it. The errors are those
+// of messages.
 func (c *compiler) send(tc *schema.Case, p prompt, r row, by provider) error {
 	said, err := c.messages(p, r, by)
 	if errors.Is(err, errProgram) {

@@ -1,8 +1,9 @@
 package matrix
 
-// promptRunners start the program of a prompt by its language: a function of a file, or the file
-// itself. They read {vars, provider, config} and print what it returns as JSON; a file of Python
-// without a function has them as its first argument, and prints the prompt.
+// promptRunners start the program of a prompt by its language: a function of a file, or
+// the file itself. They read {vars, provider, config} and print the result as JSON; a
+// Python file without a function gets them as its first argument, and prints the
+// prompt.
 var promptRunners = map[string][]string{
 	"python": {"python3", "-c", `import contextlib, importlib.util, inspect, io, json, os, runpy, sys, traceback
 said = json.load(sys.stdin)

@@ -22,7 +22,7 @@ type row struct {
 	vars template.Variables
 	said template.Variables // by which it is named
 	name string
-	need string // what it needs and is not read, apart from what its test needs
+	need string // an unsupported need of the row, apart from its test's
 }
 
 // maxNested bounds how often variables are filled into variables.
@@ -52,7 +52,7 @@ func (c *compiler) expand(tests []test) []row {
 	return rows
 }
 
-// values are the variables of the rows of a test, in the order of its lists.
+// values returns the variables of a test's rows, in the order of its lists.
 func (c *compiler) values(t *test) []template.Variables {
 	all := []template.Variables{t.vars}
 	for _, name := range t.order {
@@ -66,7 +66,7 @@ func (c *compiler) values(t *test) []template.Variables {
 	return all
 }
 
-// multiply gives a variable each of its values in turn.
+// multiply sets a variable to each of its values in turn.
 func (c *compiler) multiply(all []template.Variables, name string, items []json.RawMessage) []template.Variables {
 	c.Budget.Within(document.Rows, len(all)*len(items))
 	var more []template.Variables
@@ -81,9 +81,9 @@ func (c *compiler) multiply(all []template.Variables, name string, items []json.
 	return more
 }
 
-// nested fills variables into the texts of variables, which lose a line break at their
-// end. A text that asks for a variable which the row does not have stays as it is written.
-// The need is empty unless the row uses the environment.
+// nested fills variables into the texts of variables, which lose a trailing line break.
+// A text with a variable that the row lacks stays as it is written. The need is empty
+// unless the row uses the environment.
 func (c *compiler) nested(vars template.Variables) (_ template.Variables, need string) {
 	vars = maps.Clone(vars)
 	for name, value := range vars {
@@ -123,8 +123,8 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 	return vars, need
 }
 
-// filled names the row in what is wrong with a value that variables are filled into, since
-// other rows may be right.
+// filled names the row in an error about a value with variables, since other rows may
+// be right.
 func (r row) filled(a written, err error) error {
 	wrong, ok := errors.AsType[*template.MistakeError](err)
 	if !ok || !strings.Contains(string(a.Value), "{{") && !strings.Contains(string(a.Value), "{%") {
@@ -133,7 +133,7 @@ func (r row) filled(a written, err error) error {
 	return &template.MistakeError{Message: fmt.Sprintf("%s, for the test %s", wrong.Message, r.name), Hint: wrong.Hint}
 }
 
-// title is what people see: the description, or the first text among the
+// title returns the name for people: the description, or the first text among the
 // variables.
 func (r row) title() string {
 	return cmp.Or(r.test.description, template.Clip(r.firstText()))
@@ -148,16 +148,16 @@ func (r row) firstText() string {
 	return ""
 }
 
-// content says all that tells rows apart, variables first.
+// content returns everything that distinguishes rows, variables first.
 func (r row) content() string {
 	raw, _ := json.Marshal(r.said) // of JSON values; keys are sorted
 	return string(raw)
 }
 
-// name gives every row a name of what it says, never of its position: the
-// description if it is unique in the file, else the first text with a hash of all
-// variables. Rows with equal variables are told apart by their assertions, and
-// rows that are equal in all by a number.
+// name names every row by its content, never by its position: the description if it is
+// unique in the file, else the first text with a hash of all variables. Rows with equal
+// variables are distinguished by their assertions, and completely equal rows by a
+// number.
 func (c *compiler) name(rows []row) []row {
 	names := map[string]int{}
 	for i := range rows {
@@ -187,7 +187,7 @@ func (c *compiler) name(rows []row) []row {
 	return rows
 }
 
-// rename gives the rows whose name is not unique another one.
+// rename renames the rows whose name is not unique.
 func (c *compiler) rename(rows []row, names map[string]int, of func(row) string) {
 	for i := range rows {
 		c.Budget.Go()
@@ -226,15 +226,15 @@ func slug(s string) string {
 	return strings.Trim(string(out), "-")
 }
 
-// otherTests is the role of the files that have tests of other rows. A change of one
-// compiles the file again, and changes nothing of the row.
+// otherTests is the role of files with tests of other rows. A change of one compiles
+// the file again, and does not change the row.
 const otherTests = "other tests"
 
-// An inputKey tells apart the rows that are built from other files.
+// An inputKey distinguishes rows that are built from different files.
 type inputKey struct{ test, prompt string }
 
-// rowInputs are the files that a case of the row is built from, sorted. Rows that are built
-// from the same ones share the list.
+// rowInputs returns the source files of a row's case, sorted. Rows with the same files
+// share the list.
 func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 	key := inputKey{r.test.at.File, p.file}
 	if known, ok := c.inputsOf[key]; ok && len(r.test.inputs) == 0 {
@@ -255,8 +255,8 @@ func (c *compiler) rowInputs(r row, p prompt) []schema.Input {
 	return all
 }
 
-// sorted are inputs by their files, each once: a file that has the tests of other rows counts
-// as what else it is of the row.
+// sorted sorts inputs by their files, each once: a file with tests of other rows counts
+// by its other role in the row.
 func sorted(all []schema.Input) []schema.Input {
 	role := func(in schema.Input) string {
 		if in.Role == otherTests {

@@ -13,7 +13,7 @@ import (
 // sees all of them.
 const maxPeers = 64
 
-// weigh gives the assertions max-score the weights of the others, which they have by
+// weigh sets the weights of max-score assertions for the others, which they have by
 // type.
 func (j *judgement) weigh() {
 	for i, ev := range j.evaluators {
@@ -37,8 +37,8 @@ func (j *judgement) weigh() {
 	}
 }
 
-// compare makes the cases of a row each other's peers where an assertion compares
-// their answers.
+// compare makes the cases of a row each other's peers if an assertion compares their
+// answers.
 func (c *compiler) compare(cases []*schema.Case) {
 	var active []*schema.Case
 	for _, tc := range cases {
@@ -64,7 +64,7 @@ func (c *compiler) compare(cases []*schema.Case) {
 	}
 }
 
-// skip lists a case that needs what is not there, and does not run it.
+// skip lists a case with an unsupported need without running it.
 func (c *compiler) skip(tc *schema.Case, need string) {
 	c.skipped[need]++
 	tc.Skip = "it needs " + need

@@ -12,11 +12,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// RuleAsksNothing is the rule of the warning about tests that pass whatever is answered.
+// RuleAsksNothing is the rule of the warning about tests that pass whatever the answer
+// is.
 const RuleAsksNothing = "asks-nothing"
 
-// reportSilent warns about each file of tests of which none asks anything: most often its
-// assertions are where nobody reads them. A single test whose list is empty is named, too.
+// reportSilent warns about each file of tests without any demand: most often its
+// assertions are in a place where nobody reads them. A single test with an empty list
+// is named, too.
 func (c *compiler) reportSilent(tests []test) {
 	type count struct{ all, silent int }
 	counts, first := map[string]*count{}, map[string]schema.Position{}
@@ -55,7 +57,7 @@ func (c *compiler) reportSilent(tests []test) {
 	}
 }
 
-// countMissing counts what the prompt of a row asked for and the row does not have.
+// countMissing counts the variables that the prompt of a row used and the row lacks.
 func (c *compiler) countMissing(p prompt) {
 	if c.missing == nil {
 		c.missing, c.sent = map[string]map[string]int{}, map[string]int{}
@@ -70,10 +72,11 @@ func (c *compiler) countMissing(p prompt) {
 	}
 }
 
-// key tells a prompt from the others of the file.
+// key identifies a prompt among the file's.
 func (p prompt) key() string { return p.id + "\x00" + p.at.String() }
 
-// reportMissing warns about variables of prompts that no row has: the model is sent a gap.
+// reportMissing warns about variables of prompts that no row has: the model would get a
+// gap.
 func (c *compiler) reportMissing(rows []row) {
 	known := map[string]bool{}
 	for _, r := range rows {
@@ -93,8 +96,8 @@ func (c *compiler) reportMissing(rows []row) {
 	}
 }
 
-// shows returns how a template writes a variable out; empty where it only asks for one that
-// may be missing.
+// shows returns how a template outputs a variable; empty if it only tests one that may
+// be missing.
 func (p prompt) shows(name string) string {
 	text, quoted := p.template(), regexp.QuoteMeta(name)
 	if optional := regexp.MustCompile(`\{%[^%]*\b` + quoted + `\b|\b` + quoted + `\s*\|\s*(?:default|d)\b|\b` + quoted + `\s+(?:or|is)\b`); optional.MatchString(text) {

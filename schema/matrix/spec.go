@@ -21,10 +21,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// compileAssertion makes an evaluator of an assertion of a kind, and its rule. The kind is written
-// with not- in front or not, which the evaluator does not say. The error is a [*template.MistakeError]
-// about a value that is wrong, or a [*template.NeedError] about what is not read. Assertions
-// that are code have a rule and no evaluator.
+// compileAssertion compiles an assertion of a kind to an evaluator and its rule.
+// written is the kind with or without not- in front, which the evaluator does not know.
+// The error is a [*template.MistakeError] about a wrong value, or a
+// [*template.NeedError] about an unsupported part. Code assertions have a rule and no
+// evaluator.
 func compileAssertion(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec := evaluator.Assertion{Type: kind, Value: value}
 	rule := schema.Rule{Threshold: 1}
@@ -103,19 +104,19 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 	return spec, rule, nil
 }
 
-// mistake is about a value that is wrong.
+// mistake returns the error of a wrong value.
 func mistake(message, hint string) error { return &template.MistakeError{Message: message, Hint: hint} }
 
-// noValue is about an assertion that lacks its value.
+// noValue returns the error of an assertion without its value.
 func noValue(written string) error {
 	return mistake(fmt.Sprintf("the assertion %s has no value", written), "add value: with what it looks for")
 }
 
-// several are the assertions that take a list in place of those that look for one text.
+// several maps assertions that look for one text to the ones that take a list.
 var several = map[string]string{"contains": "contains-any or contains-all", "icontains": "icontains-any or icontains-all"}
 
-// oneText is the value of an assertion that looks for one text. Its compact JSON in place of
-// a list or an object would be a text that no answer has.
+// oneText returns the value of an assertion that looks for one text. A list or an
+// object is rejected, since its compact JSON would be a text that no answer has.
 func oneText(kind, written string, value json.RawMessage) (string, error) {
 	text := template.Written(value)
 	switch {
@@ -143,19 +144,19 @@ func oneText(kind, written string, value json.RawMessage) (string, error) {
 	return "", mistake(fmt.Sprintf("the value of %s is %s, and it looks for one text", written, what), hint)
 }
 
-// passes is the rule of what says itself whether an answer passes.
+// passes returns the rule of a measurement that itself decides about passing.
 func passes() schema.Rule {
 	return schema.Rule{Required: []string{evaluator.GradedPass}, Weights: map[string]float64{evaluator.GradedPass: 0}}
 }
 
-// geval is the least score of g-eval that passes where no threshold is written.
+// geval is the default threshold of g-eval.
 const geval = 0.7
 
 // relevance and likeness are the least scores of answer-relevance and similar.
 const (
 	relevance = 0.5
 	likeness  = 0.75
-	// likenessInTables is that of similar in a table.
+	// likenessInTables is similar's threshold in a table.
 	likenessInTables = 0.8
 )
 
@@ -178,8 +179,8 @@ func similar(kind, written string, value json.RawMessage, threshold *float64) (s
 	return spec, rule, nil
 }
 
-// classified asks a model that classifies: for the score of a label, which has to be 1
-// unless a threshold is written, or for the harm that the answer does.
+// classified asks a classifying model: for the score of a label, which must be 1
+// without a threshold, or for the harm of the answer.
 func classified(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
 	spec, rule := evaluator.Classified{By: kind}, schema.Rule{Threshold: 1}
 	switch {
@@ -203,7 +204,7 @@ func classified(kind, written string, value json.RawMessage, threshold *float64)
 	return spec, rule, nil
 }
 
-// wordBounds are the bounds of a number of words: one number, or {min, max}.
+// wordBounds returns the bounds of a number of words: one number, or {min, max}.
 func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) {
 	if s, isText := document.ParseText(value); isText { // as each cell of a table is
 		value = json.RawMessage(strings.TrimSpace(s))
@@ -224,7 +225,7 @@ func wordBounds(written string, value json.RawMessage) (json.RawMessage, error) 
 	return value, nil
 }
 
-// onlyKeys refuses a value that is an object with another key than those that are known.
+// onlyKeys rejects an object with unknown keys.
 func onlyKeys(written string, value json.RawMessage, known ...string) error {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(value, &object) != nil {
@@ -276,7 +277,7 @@ func judged(kind, written string, value json.RawMessage, threshold *float64) (sc
 	return evaluator.Graded{Rubric: rubric, Type: kind}, rule, nil
 }
 
-// bounded compares what a sample took.
+// bounded compares a quantity of a sample.
 func bounded(kind, written string, threshold *float64) (schema.Spec, schema.Rule, error) {
 	if threshold == nil {
 		return nil, schema.Rule{}, mistake(fmt.Sprintf("the assertion %s has no threshold", written), "add threshold: with "+map[string]string{"latency": "milliseconds", "cost": "dollars"}[kind])
@@ -293,9 +294,9 @@ func texts(value json.RawMessage) ([]string, error) {
 	return list(value)
 }
 
-// divided are the parts of a text between its commas. A part in double quotes may have
-// commas, and a quote that is written twice or after a backslash. The error says what is
-// wrong with the quotes.
+// divided splits a text at its commas. A part in double quotes may have commas, and
+// quotes that are doubled or escaped by a backslash. The error describes the mistake in
+// the quotes.
 func divided(s string) ([]string, error) {
 	var parts []string
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
@@ -321,12 +322,12 @@ func divided(s string) ([]string, error) {
 }
 
 var (
-	// closing finds a part in quotes, with those within it.
+	// closing matches a part in quotes, with inner quotes.
 	closing = lazyregexp.New(`^"(?:[^"\\]|""|\\.)*"`)
 	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`)
 )
 
-// list reads a list of texts. The error says what is in its place.
+// list reads a list of texts. The error describes another value.
 func list(value json.RawMessage) ([]string, error) {
 	var items []json.RawMessage
 	if len(value) == 0 || string(value) == "null" {
@@ -369,18 +370,19 @@ func formOf(written string, value json.RawMessage) (json.RawMessage, error) {
 	return value, nil
 }
 
-// unreadForm is what a JSON Schema has that is right and not read: a pattern of JavaScript
-// alone, or a reference to another file. It is empty for any other schema.
+// unreadForm returns a valid but unsupported part of a JSON Schema: a pattern that only
+// JavaScript supports, or a reference to another file. It is empty for any other
+// schema.
 func unreadForm(value json.RawMessage) string {
 	var object map[string]json.RawMessage
 	var items []json.RawMessage
 	if json.Unmarshal(value, &object) != nil {
-		_ = json.Unmarshal(value, &items) // which are none of any other value
+		_ = json.Unmarshal(value, &items) // none for any other value
 	}
 	for key, inner := range object {
 		text, isText := document.ParseText(inner)
 		_, err := regexp.Compile(text)
-		_, keyErr := regexp.Compile(key) // which is one of patternProperties, or compiles
+		_, keyErr := regexp.Compile(key) // a key of patternProperties, or one that compiles
 		switch {
 		case key == "pattern" && isText && err != nil && javascript.IsPattern(text, ""), keyErr != nil && javascript.IsPattern(key, ""):
 			return "a pattern that RE2 does not have"

@@ -49,14 +49,14 @@ func (c *compiler) csvTests(file schema.File) []test {
 	return all
 }
 
-// columns are those with a meaning of their own, as people write them.
+// columns are the columns with a special meaning, as people write them.
 var columns = []string{"__expected", "__prefix", "__suffix", "__description", "__providerOutput", "__metric", "__threshold", "__metadata:category", "__config:__expected:threshold"}
 
-// config matches a column that has a setting of the assertion of another column.
+// config matches a column with a setting for another column's assertion.
 var config = lazyregexp.New(`^__config:(__expected\d*):threshold$`)
 
-// columnProblems are about names of columns that begin with underscores and mean nothing, so
-// that what is in them would be lost.
+// columnProblems returns problems of column names that begin with underscores and mean
+// nothing, so that their cells would be lost.
 func columnProblems(head []document.Cell) []schema.Problem {
 	var found []schema.Problem
 	add := func(cell document.Cell, severity schema.Severity, message, hint string) {
@@ -87,7 +87,7 @@ func columnProblems(head []document.Cell) []schema.Problem {
 	return found
 }
 
-// meansSetting reports whether a name with one underscore is that of a setting with two.
+// meansSetting reports whether a name with one underscore is a setting's with two.
 func meansSetting(name string) bool {
 	return slices.ContainsFunc(columns, func(column string) bool {
 		short, _, _ := strings.Cut(column[1:], ":")
@@ -95,7 +95,7 @@ func meansSetting(name string) bool {
 	})
 }
 
-// cell takes over one field of a table.
+// cell processes one field of a table.
 func (c *compiler) cell(t *test, name string, cell document.Cell) {
 	value := cell.Text
 	switch {
@@ -143,8 +143,8 @@ func (c *compiler) cellAssertion(t *test, column string, cell document.Cell) wri
 	return a
 }
 
-// cellNumber is the number from 0 to 1 of a cell; false for an empty one, and for another
-// text, which is an error.
+// cellNumber returns the number from 0 to 1 in a cell; false for an empty one, and for
+// another text, which is an error.
 func (c *compiler) cellNumber(t *test, cell document.Cell, name string) (float64, bool) {
 	text := strings.TrimSpace(cell.Text)
 	if text == "" {
@@ -163,9 +163,9 @@ func (c *compiler) cellNumber(t *test, cell document.Cell, name string) (float64
 	return 0, false
 }
 
-// settings takes over the columns of a row that belong to its own assertions, which are
-// those after the shared ones: __metric to all, __config:__expected2:threshold to one.
-// A column __expected may be called __expected1.
+// settings applies the setting columns of a row to its own assertions, which come after
+// the shared ones: __metric to all, __config:__expected2:threshold to one. A column
+// __expected may be called __expected1.
 func (c *compiler) settings(t *test, head []document.Cell, row document.TableRow, shared int) {
 	for n, column := range head {
 		if n >= len(row.Cells) || row.Cells[n].Text == "" {
@@ -185,7 +185,7 @@ func (c *compiler) settings(t *test, head []document.Cell, row document.TableRow
 	}
 }
 
-// setThreshold gives the assertions of a column their threshold.
+// setThreshold sets the threshold of a column's assertions.
 func setThreshold(own []written, column string, least float64) {
 	for i := range own {
 		if strings.TrimSuffix(own[i].column, "1") == strings.TrimSuffix(column, "1") {

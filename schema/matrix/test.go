@@ -18,34 +18,34 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A test is one of the file, with what all tests share.
+// A test is a test of the file, merged with the shared settings.
 type test struct {
 	at          schema.Position
 	description string
 	vars        template.Variables
-	order       []string // of the names of vars, as the file has them
+	order       []string // the names of vars in the file's order
 	asserts     []written
 	threshold   *float64
 	tags        []string
 	inputs      []schema.Input
 	expands     bool   // lists of texts in vars multiply the test
-	need        string // what it needs and is not read
-	rescored    bool   // factuality has scores of its own
+	need        string // an unsupported need
+	rescored    bool   // factuality has its own scores
 	transform   string // of the answer, before assertions look at it
 	assessors   assessors
-	provider    string // in place of those of the file
-	// variation adds to the variables; written are those before, nil where nothing is
+	provider    string // replaces the file's
+	// variation adds to the variables; written are the previous ones, nil if nothing is
 	// added.
 	variation computation
 	written   template.Variables
-	// rubricPrompt is what judges are asked in place of Gavel's question.
+	// rubricPrompt replaces Gavel's question to judges.
 	rubricPrompt string
 	prefix       string
 	suffix       string
 	given        *given // in place of an answer of the target
-	// prompts and providers are those that the test is run with; nil for all.
+	// prompts and providers are the test's own; nil for all.
 	prompts, providers []string
-	emptied            schema.Position // of a list of assertions that has none
+	emptied            schema.Position // of an empty list of assertions
 }
 
 // written is an assertion as it is written.
@@ -67,7 +67,7 @@ type written struct {
 	column       string // of a table
 }
 
-// readShared reads what all tests share.
+// readShared reads the settings shared by all tests.
 func (c *compiler) readShared() test {
 	none := test{vars: template.Variables{}, expands: true}
 	if !c.Doc.Has("defaultTest") {
@@ -83,8 +83,8 @@ func (c *compiler) readShared() test {
 	return c.readTest(c.Doc, none, "defaultTest")
 }
 
-// open reads another file of the definition; nil where that cannot be done, which
-// is a problem then.
+// open reads another file of the definition; nil if that fails, which is then a
+// problem.
 func (c *compiler) open(name string, at ...any) *document.Document {
 	data := c.file(name, "tests", at...)
 	if data.Path == "" {
@@ -108,8 +108,8 @@ func (c *compiler) file(name, role string, at ...any) schema.File {
 	return found.File
 }
 
-// readTests reads the tests of the file and of those that it names. A file
-// without tests has one, of what all tests share, as one whose list is empty.
+// readTests reads the tests of the file and of the files that it names. A file without
+// tests has one test with the shared settings, as if its list were empty.
 func (c *compiler) readTests() []test {
 	c.Budget.At("tests")
 	switch {
@@ -141,8 +141,8 @@ func (c *compiler) readTests() []test {
 	return all
 }
 
-// scenarios are tests with each of several settings: what a setting says is shared by
-// the tests of its scenario.
+// scenarios returns tests multiplied by settings: each setting is shared by the tests
+// of its scenario.
 func (c *compiler) scenarios() []test {
 	var all []test
 	for i := range c.Doc.Items("scenarios") {
@@ -166,8 +166,8 @@ func (c *compiler) scenarios() []test {
 	return all
 }
 
-// scenarioTests are the tests of a scenario with one of its settings, which is a test itself
-// where there are none.
+// scenarioTests returns the tests of a scenario with one of its settings, which is a
+// test itself if there are none.
 func (c *compiler) scenarioTests(doc *document.Document, shared test, at ...any) []test {
 	if name := doc.Text(at...); name != "" {
 		outer, outerShared := c.Doc, c.shared
@@ -212,13 +212,13 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 	return c.listedTests(c.open(name, at...))
 }
 
-// leaveOut counts tests of which nothing is known but what they need.
+// leaveOut counts tests of which only the need is known.
 func (c *compiler) leaveOut(need string) {
 	c.skipped[need]++
 	c.absent++
 }
 
-// listedTests are those of a document that has nothing else; nil has none.
+// listedTests returns the tests of a document that has nothing else; nil has none.
 func (c *compiler) listedTests(doc *document.Document) []test {
 	if doc == nil {
 		return nil
@@ -234,8 +234,8 @@ func (c *compiler) listedTests(doc *document.Document) []test {
 	return all
 }
 
-// glob are the files that a name with wildcards stands for, as absolute paths of the
-// repository. Its folder is looked at again where a file is added to it.
+// glob returns the files that match a name with wildcards, as absolute paths of the
+// repository. Its folder is read again if a file is added to it.
 func (c *compiler) glob(name, role string, at schema.Position) []string {
 	pattern := path.Join(path.Dir(at.File), strings.TrimPrefix(name, "file://"))
 	fixed := pattern
@@ -258,7 +258,7 @@ func (c *compiler) oneTest(doc *document.Document, shared test, at ...any) test 
 	return t
 }
 
-// inherit takes the room of what a test takes over from what all share.
+// inherit counts a test's inherited assertions and parts against the budget.
 func (c *compiler) inherit(shared test) {
 	for _, a := range shared.asserts {
 		c.Budget.Spend(document.Assertions, a.count())
@@ -266,7 +266,7 @@ func (c *compiler) inherit(shared test) {
 	c.Budget.Spend(document.Parts, len(shared.vars)+len(shared.inputs)+len(shared.tags))
 }
 
-// count is how many assertions one is, with those in its set.
+// count returns the number of assertions in one, including its set.
 func (a written) count() int {
 	n := 1
 	for _, part := range a.set {
@@ -275,7 +275,7 @@ func (a written) count() int {
 	return n
 }
 
-// readTest reads one test, over what all share.
+// readTest reads one test on top of the shared settings.
 func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test {
 	in := func(steps ...any) []any { return append(at[:len(at):len(at)], steps...) }
 	t := shared
@@ -361,7 +361,7 @@ func (c *compiler) unreadOptions(doc *document.Document, at ...any) {
 	}
 }
 
-// readOptions reads what bears on the row, and notes what it needs.
+// readOptions reads the options that affect the row, and records its needs.
 func (t *test) readOptions(doc *document.Document, in func(...any) []any) {
 	for _, need := range []struct {
 		what string
@@ -406,7 +406,7 @@ func (c *compiler) readVars(t *test, doc *document.Document, at ...any) {
 	}
 }
 
-// fileName is the file that a value names.
+// fileName returns the file that a value names.
 func fileName(value json.RawMessage) (string, bool) {
 	s, ok := document.ParseText(value)
 	if !ok {
@@ -416,8 +416,8 @@ func fileName(value json.RawMessage) (string, bool) {
 	return strings.TrimPrefix(name, "./"), isFile
 }
 
-// varFiles is the value of a variable from a file. Those of the files that fit a name with
-// wildcards are a list of texts, which multiplies the test.
+// varFiles returns the value of a variable from a file. The files that match a name
+// with wildcards are a list of texts, which multiplies the test.
 func (c *compiler) varFiles(t *test, doc *document.Document, name string, at ...any) json.RawMessage {
 	if !strings.ContainsAny(name, "*?[") {
 		return c.varFile(t, name, doc.At(at...))
@@ -430,8 +430,7 @@ func (c *compiler) varFiles(t *test, doc *document.Document, name string, at ...
 	return raw
 }
 
-// varFile is the text of a file without white space around it; that of a file of YAML is
-// its value as JSON.
+// varFile returns the trimmed text of a file; a YAML file's value is JSON.
 func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMessage {
 	switch ext := path.Ext(name); ext {
 	case ".txt", ".md", ".json", ".yaml", ".yml", ".html", ".xml", ".csv":
@@ -459,10 +458,9 @@ func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMes
 	return raw
 }
 
-// corrected is what a test needs that has errors.
 const corrected = "a test without errors"
 
-// note takes over problems of a test. Its errors leave its own cases out, and no others.
+// note records problems of a test. Its errors exclude only its own cases.
 func (c *compiler) note(t *test, found []schema.Problem) {
 	for _, p := range found {
 		if p.Severity != schema.Error {
@@ -480,8 +478,8 @@ var lost = []string{
 	"grader", "graders", "scorer", "scorers", "rubric", "rubrics", "criteria", "__expected",
 }
 
-// testProblems are what is wrong with the form of a test. A key that hides its assertions is an
-// error, which other keys that are not known are not.
+// testProblems returns the mistakes in the form of a test. A key that hides its
+// assertions is an error, unlike other unknown keys.
 func testProblems(doc *document.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixTest", schema.Note, at...)
 	for _, key := range doc.Keys(at...) {
@@ -499,8 +497,8 @@ func testProblems(doc *document.Document, at ...any) []schema.Problem {
 	return schema.SortProblems(found)
 }
 
-// assertionProblems are what is wrong with the form of an assertion. One that has its type
-// as a key, as in {contains: x}, is shown the form.
+// assertionProblems returns the mistakes in the form of an assertion. One that has its
+// type as a key, as in {contains: x}, gets the right form as a hint.
 func assertionProblems(doc *document.Document, at ...any) []schema.Problem {
 	found := doc.CheckPart("#MatrixAssertion", schema.Note, at...)
 	in := func(name string) []any { return append(slices.Clip(at), name) }
@@ -555,7 +553,7 @@ func (c *compiler) readAssertion(t *test, doc *document.Document, at ...any) wri
 	return a
 }
 
-// resolve reads what the value of an assertion names: code, or a file.
+// resolve reads the target of an assertion's value: code, or a file.
 func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 	kind := strings.TrimPrefix(a.Type, "not-")
 	switch name, isFile := fileName(a.Value); {
@@ -569,12 +567,12 @@ func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 // assessors are targets in the place of the roles; empty for a role.
 type assessors struct{ judge, embedder, classifier, moderator string }
 
-// over are the targets of one, and those of another where it has none.
+// over returns one's targets, completed by another's.
 func (a assessors) over(b assessors) assessors {
 	return assessors{cmp.Or(a.judge, b.judge), cmp.Or(a.embedder, b.embedder), cmp.Or(a.classifier, b.classifier), cmp.Or(a.moderator, b.moderator)}
 }
 
-// assessors are the targets that a provider of an assertion or of options names: one, or
+// assessors returns the targets in a provider of an assertion or of options: one, or
 // one for each of its tasks.
 func (c *compiler) assessors(doc *document.Document, at ...any) (of assessors, isOne bool) {
 	named := func(at ...any) string {
@@ -602,7 +600,7 @@ func (c *compiler) assessors(doc *document.Document, at ...any) (of assessors, i
 	return of, false
 }
 
-// prompt is a prompt of a judge: a text, messages as JSON, or the text of a file.
+// prompt returns a judge's prompt: a text, messages as JSON, or the text of a file.
 func (c *compiler) prompt(t *test, doc *document.Document, at ...any) string {
 	raw := doc.JSON(at...)
 	if name, isFile := fileName(raw); isFile {

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// toolsOf are the tools of a provider's config, as they are written: a list, or the names of
-// files with lists. The provider needs what is not read of them.
+// toolsOf returns the tools of a provider's config, as written: a list, or the names of
+// files with lists. Unsupported ones are a need of the provider.
 func (c *compiler) toolsOf(p *provider, doc *document.Document, at ...any) {
 	raw := doc.JSON(at...)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -36,7 +36,7 @@ func (c *compiler) toolsOf(p *provider, doc *document.Document, at ...any) {
 	}
 }
 
-// withFile is a provider with the tools of the file that it is written in, if it is.
+// withFile returns a provider with the tools of its own file, if it has one.
 func (c *compiler) withFile(p provider, name string, at ...any) provider {
 	if file, isFile := strings.CutPrefix(name, "file://"); isFile && p.need == "" && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file)) {
 		if doc := c.open(file, at...); doc != nil {
@@ -68,12 +68,12 @@ func (c *compiler) toolFile(p *provider, doc *document.Document, name string, at
 	return items
 }
 
-// require notes what a provider needs, if nothing else is noted.
+// require records a need of a provider, if no other is recorded.
 func (p *provider) require(need string) { p.need = cmp.Or(p.need, need) }
 
-// offer gives a case the tools of its provider, unless gavel.yaml says which the target has.
-// A reply that calls one is the answer, unless gavel.yaml has mocks for them. Nobody is offered
-// a tool for an answer that is given.
+// offer adds the provider's tools to a case, unless gavel.yaml sets the target's tools.
+// A reply that calls one is the answer, unless gavel.yaml has mocks for them. A case
+// with its own answer is offered no tools.
 func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 	t := c.Settings.Targets[by.target]
 	if len(by.tools) == 0 || r.test.given != nil || t.Agent || t.Tools != nil {
