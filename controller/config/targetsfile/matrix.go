@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
@@ -152,10 +151,10 @@ func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 	}
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(doc.JSON(append(slices.Clip(at), "config")...), &fields) // none where it is not an object
-	form, err := vendorname.Form(id, doc.File, fields)
+	form, err := vendorForm(id, doc.File, fields)
 	hint := fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	wrong := doc.Problem("unknown-target", "", hint, at...)
-	for _, field := range vendorname.Unread(id, fields) {
+	for _, field := range unreadVendorFields(id, fields) {
 		r.unread(doc, name, field, at...)
 	}
 	raw, encodeErr := json.Marshal(map[string]any{"version": 1, "targets": map[string]any{name: form}})

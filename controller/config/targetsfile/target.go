@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/config/targetsfile/vendorname"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
@@ -136,8 +135,8 @@ func (t *target) form() map[string]any {
 func (t *target) vendor(id string) map[string]any {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none where it is not an object
-	out, err := vendorname.Form(id, t.Doc.File, fields)
-	if unread := vendorname.Unread(id, fields); err == nil && len(unread) > 0 {
+	out, err := vendorForm(id, t.Doc.File, fields)
+	if unread := unreadVendorFields(id, fields); err == nil && len(unread) > 0 {
 		err = fmt.Errorf("`%s` of its config is not read", unread[0])
 	}
 	if err != nil {

@@ -1,8 +1,4 @@
-// Package vendorname reads the names that files of prompts and tests have for models,
-// such as openai:chat:gpt-5, as targets of gavel.yaml.
-//
-// Most callers want [Form].
-package vendorname
+package targetsfile
 
 import (
 	"encoding/json"
@@ -58,10 +54,10 @@ var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
 
-// Form is the target that a name with its config stands for, as gavel.yaml would have
+// vendorForm is the target that a name with its config stands for, as gavel.yaml would have
 // it. File is where the name is written, for the programs that it names. The error says
 // what gavel.yaml has to say instead.
-func Form(name, file string, config map[string]json.RawMessage) (map[string]any, error) {
+func vendorForm(name, file string, config map[string]json.RawMessage) (map[string]any, error) {
 	first, rest, _ := strings.Cut(name, ":")
 	switch {
 	case name == "echo":
@@ -149,9 +145,9 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 // otherKinds are the kinds of models that do not chat and do not embed.
 var otherKinds = []string{"assistant", "image", "realtime", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit", "text-generation", "feature-extraction", "sentence-similarity", "token-classification"}
 
-// Unread are the fields of the config of a vendor's model that are not read and may bear on
+// unreadVendorFields are the fields of the config of a vendor's model that are not read and may bear on
 // what it answers, sorted.
-func Unread(name string, config map[string]json.RawMessage) []string {
+func unreadVendorFields(name string, config map[string]json.RawMessage) []string {
 	first, _, _ := strings.Cut(name, ":")
 	if as, ok := others[first]; ok {
 		first = as
@@ -232,15 +228,15 @@ func plainHeaders(raw json.RawMessage) (map[string]string, error) {
 }
 
 var (
-	hole    = lazyregexp.New(`\{\{\s*prompt\s*\}\}`)
-	answer  = lazyregexp.New(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
-	arrow   = lazyregexp.New(`^(?:\(\s*(\w+)\s*(?:,[^()]*)?\)|(\w+))\s*=>\s*(\w+)(.*?);?$`)
-	program = lazyregexp.New(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
+	vendorHole = lazyregexp.New(`\{\{\s*prompt\s*\}\}`)
+	answer     = lazyregexp.New(`^(?:json|data|response\.(?:json|data))((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\d+\]|\["[^"]*"\]|\['[^']*'\])+)$`)
+	arrow      = lazyregexp.New(`^(?:\(\s*(\w+)\s*(?:,[^()]*)?\)|(\w+))\s*=>\s*(\w+)(.*?);?$`)
+	program    = lazyregexp.New(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
 )
 
 // holes writes a template by the names of gavel.yaml; nil where it has other ones.
 func holes(raw json.RawMessage) json.RawMessage {
-	filled := hole.ReplaceAllString(string(raw), "{{message}}")
+	filled := vendorHole.ReplaceAllString(string(raw), "{{message}}")
 	if strings.Contains(strings.ReplaceAll(filled, "{{message}}", ""), "{{") || !strings.HasPrefix(strings.TrimSpace(filled), "{") {
 		return nil
 	}
