@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/config/targetsfile"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -237,7 +237,7 @@ func (s *planner) widen(ctx context.Context) error {
 		return err
 	}
 	s.ignored = ignored
-	paths := slices.Concat(load.Folders(s.config.Settings()), []string{s.cfg.ConfigFile}, targetsfile.Paths(s.config.Definitions), s.extra, gitPaths)
+	paths := slices.Concat(load.Folders(s.config.Settings()), []string{s.cfg.ConfigFile}, configfile.TargetsFilePaths(s.config.Definitions), s.extra, gitPaths)
 	if s.snapshot != nil {
 		paths = append(paths, s.snapshot.Outside(s.config.Settings())...)
 	}

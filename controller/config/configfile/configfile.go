@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/config/targetsfile"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
@@ -34,7 +33,7 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 		found = true
 	}
 	cfg.Constrain(document.ReadConstraints(fsys, cfg.Definitions))
-	wrong, err := targetsfile.Add(fsys, cfg, lookup)
+	wrong, err := AddTargets(fsys, cfg, lookup)
 	return cfg, append(named(problems, cfg), wrong...), found, err
 }
 

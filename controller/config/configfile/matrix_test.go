@@ -1,4 +1,4 @@
-package targetsfile_test
+package configfile_test
 
 import (
 	"fmt"

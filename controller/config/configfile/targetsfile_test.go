@@ -1,4 +1,4 @@
-package targetsfile_test
+package configfile_test
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/config/targetsfile"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -31,7 +31,7 @@ func added(t *testing.T, own string, files map[string]string) (*config.Config, [
 	for name, text := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	problems, err := targetsfile.Add(fsys, c, environment)
+	problems, err := configfile.AddTargets(fsys, c, environment)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package targetsfile
+package configfile
 
 // The programs read a conversation from stdin, hand it to the function of a provider
 // as a prompt with the config of the provider and the row, and print what that answers. A

@@ -1,9 +1,4 @@
-// Package targetsfile reads the targets that a repository has in the files of the
-// evalcase format, such as .agentv/targets.yaml, and that gavel.yaml does not name.
-//
-// Most callers want [Add]. The files are configuration: callers hand Add the state
-// of the repository that decides.
-package targetsfile
+package configfile
 
 import (
 	"cmp"
@@ -22,15 +17,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// Name is the path of the file below the folder that it is for.
-const Name = ".agentv/targets.yaml"
+// targetsFile is the path of the file below the folder that it is for.
+const targetsFile = ".agentv/targets.yaml"
 
 // maxFile bounds a file.
 const maxFile = 1 << 20
 
-// Paths are where the file may be: in each folder with definitions and in those
+// TargetsFilePaths are where the file may be: in each folder with definitions and in those
 // above it, the innermost first.
-func Paths(definitions []string) []string {
+func TargetsFilePaths(definitions []string) []string {
 	var dirs []string
 	for _, dir := range definitions {
 		for dir = path.Clean(dir); dir != "."; dir = path.Dir(dir) {
@@ -42,7 +37,7 @@ func Paths(definitions []string) []string {
 	})
 	var out []string
 	for _, dir := range append(slices.Compact(dirs), ".") {
-		out = append(out, path.Join(dir, Name))
+		out = append(out, path.Join(dir, targetsFile))
 	}
 	return out
 }
@@ -52,9 +47,9 @@ func Paths(definitions []string) []string {
 // where a case names it; what is returned is wrong with a whole file. lookup finds the
 // variables that c.Environment lists; with nil a target that takes one cannot be used.
 // The error is that of a file that cannot be read.
-func Add(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
+func AddTargets(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
 	r := reader{fsys: fsys, own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
-	for _, file := range Paths(c.Definitions) {
+	for _, file := range TargetsFilePaths(c.Definitions) {
 		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml"), path.Join(path.Dir(file), "config.yaml")} {
 			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
 				continue

@@ -1,4 +1,4 @@
-package targetsfile_test
+package configfile_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/config/targetsfile"
+	"github.com/gavel-evals/gavel/controller/config/configfile"
 )
 
 // FuzzAdd: no file of targets ends the process, takes a key that it writes itself, or has a target
@@ -27,7 +27,7 @@ func FuzzAdd(f *testing.F) {
 		for _, name := range []string{".agentv/targets.yaml", ".agentv/config.yaml", "evals/a.eval.yaml"} {
 			fsys[name] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if _, err := targetsfile.Add(fsys, c, environment); err != nil {
+		if _, err := configfile.AddTargets(fsys, c, environment); err != nil {
 			t.Fatal(err)
 		}
 		for name, one := range c.Targets {

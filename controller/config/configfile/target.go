@@ -1,4 +1,4 @@
-package targetsfile
+package configfile
 
 import (
 	"cmp"
