@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
 )
 
 const (
@@ -94,7 +93,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 // known are not in the map.
 func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]*Decision, error) {
 	found := map[string]*Decision{}
-	var reader quickjson.Reader
+	var reader verdict.JSONReader
 	if scope.Nothing {
 		return found, nil
 	}

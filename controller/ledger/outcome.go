@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
 )
 
 // An Execution is one sample of E: what happened with the target.
@@ -50,7 +49,7 @@ type Decision struct {
 }
 
 // decode reads a decision with a reader that serves many.
-func (d *Decision) decode(r *quickjson.Reader, body []byte) error {
+func (d *Decision) decode(r *verdict.JSONReader, body []byte) error {
 	quick, ok := r.Decision(body)
 	if !ok {
 		return json.Unmarshal(body, d)

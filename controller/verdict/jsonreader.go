@@ -1,31 +1,22 @@
-// Package quickjson reads the JSON of results several times as fast as
-// encoding/json does.
-//
-// [Reader.Decision] knows exactly what encoding/json makes of the types of package
-// verdict: no white space, and the fields in the order of the type. It refuses
-// everything else, which a caller then leaves to encoding/json, so that both give
-// the same values.
-package quickjson
+package verdict
 
 import (
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
-
-	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Reader reads one text after the other. The zero Reader is ready for use, by
+// A JSONReader reads one text after the other. The zero JSONReader is ready for use, by
 // one goroutine at a time.
-type Reader struct {
+type JSONReader struct {
 	text []byte
 	at   int
 	// first says that the object that is read has had no field yet.
 	first bool
 	bad   bool
 	// evaluators and criteria hold lists until they end.
-	evaluators []verdict.EvaluatorResult
-	criteria   []verdict.Criterion
+	evaluators []EvaluatorResult
+	criteria   []Criterion
 	// shared are short texts that were read, since many results have the same.
 	shared map[string]string
 }
@@ -34,19 +25,19 @@ type Reader struct {
 const sharedBytes, sharedTexts = 64, 1024
 
 // open begins an object.
-func (r *Reader) open() {
+func (r *JSONReader) open() {
 	r.expect('{')
 	r.first = true
 }
 
 // close ends an object that has no further fields.
-func (r *Reader) close() {
+func (r *JSONReader) close() {
 	r.expect('}')
 	r.first = false
 }
 
 // field reports whether the next field has this name. Its value is next then.
-func (r *Reader) field(name string) bool {
+func (r *JSONReader) field(name string) bool {
 	rest := r.text[r.at:]
 	if !r.first {
 		if len(rest) == 0 || rest[0] != ',' {
@@ -63,14 +54,14 @@ func (r *Reader) field(name string) bool {
 }
 
 // expect reads one byte.
-func (r *Reader) expect(c byte) {
+func (r *JSONReader) expect(c byte) {
 	if !r.next(c) {
 		r.bad = true
 	}
 }
 
 // next reads one byte where it is c.
-func (r *Reader) next(c byte) bool {
+func (r *JSONReader) next(c byte) bool {
 	if r.at == len(r.text) || r.text[r.at] != c {
 		return false
 	}
@@ -79,7 +70,7 @@ func (r *Reader) next(c byte) bool {
 }
 
 // word reads a word where it is next.
-func (r *Reader) word(word string) bool {
+func (r *JSONReader) word(word string) bool {
 	if len(r.text)-r.at < len(word) || string(r.text[r.at:r.at+len(word)]) != word {
 		return false
 	}
@@ -88,7 +79,7 @@ func (r *Reader) word(word string) bool {
 }
 
 // list reads elements until the list ends.
-func (r *Reader) list(element func()) {
+func (r *JSONReader) list(element func()) {
 	r.expect('[')
 	if r.next(']') {
 		return
@@ -103,7 +94,7 @@ func (r *Reader) list(element func()) {
 }
 
 // quoted reads a string.
-func (r *Reader) quoted() string {
+func (r *JSONReader) quoted() string {
 	r.expect('"')
 	start, ascii := r.at, true
 	for ; r.at < len(r.text) && !r.bad; r.at++ {
@@ -126,7 +117,7 @@ func (r *Reader) quoted() string {
 }
 
 // share returns a text, which is the same string where it was read before.
-func (r *Reader) share(text []byte) string {
+func (r *JSONReader) share(text []byte) string {
 	if known, ok := r.shared[string(text)]; ok {
 		return known
 	}
@@ -138,7 +129,7 @@ func (r *Reader) share(text []byte) string {
 }
 
 // escaped reads a string that begins at start and has an escape at the cursor.
-func (r *Reader) escaped(start int) string {
+func (r *JSONReader) escaped(start int) string {
 	for ; r.at < len(r.text); r.at++ {
 		switch r.text[r.at] {
 		case '\\':
@@ -155,7 +146,7 @@ func (r *Reader) escaped(start int) string {
 }
 
 // digits reads digits and returns them.
-func (r *Reader) digits() []byte {
+func (r *JSONReader) digits() []byte {
 	start := r.at
 	for r.at < len(r.text) && '0' <= r.text[r.at] && r.text[r.at] <= '9' {
 		r.at++
@@ -165,7 +156,7 @@ func (r *Reader) digits() []byte {
 
 // whole reads the part of a number that is before its point, and returns where it
 // began.
-func (r *Reader) whole() int {
+func (r *JSONReader) whole() int {
 	start := r.at
 	r.next('-')
 	if digits := r.digits(); len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
@@ -175,7 +166,7 @@ func (r *Reader) whole() int {
 }
 
 // integer reads a whole number.
-func (r *Reader) integer() int64 {
+func (r *JSONReader) integer() int64 {
 	start := r.whole()
 	n, err := strconv.ParseInt(string(r.text[start:r.at]), 10, 64)
 	r.bad = r.bad || err != nil
@@ -183,7 +174,7 @@ func (r *Reader) integer() int64 {
 }
 
 // number reads a number.
-func (r *Reader) number() float64 {
+func (r *JSONReader) number() float64 {
 	start := r.whole()
 	if r.next('.') && len(r.digits()) == 0 {
 		r.bad = true
@@ -200,7 +191,7 @@ func (r *Reader) number() float64 {
 }
 
 // optional reads a number or null.
-func (r *Reader) optional() *float64 {
+func (r *JSONReader) optional() *float64 {
 	if r.word("null") {
 		return nil
 	}
@@ -209,7 +200,7 @@ func (r *Reader) optional() *float64 {
 }
 
 // bool reads true or false.
-func (r *Reader) bool() bool {
+func (r *JSONReader) bool() bool {
 	if r.word("true") {
 		return true
 	}
@@ -218,14 +209,14 @@ func (r *Reader) bool() bool {
 }
 
 // texts reads a list of strings.
-func (r *Reader) texts() []string {
+func (r *JSONReader) texts() []string {
 	out := []string{}
 	r.list(func() { out = append(out, r.quoted()) })
 	return out
 }
 
 // integers reads a list of whole numbers.
-func (r *Reader) integers() []int {
+func (r *JSONReader) integers() []int {
 	out := []int{}
 	r.list(func() { out = append(out, int(r.integer())) })
 	return out

@@ -1,27 +1,25 @@
-package quickjson
+package verdict
 
 import (
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Decision is a result with what it took to get there.
-type Decision struct {
-	Result   verdict.Result `json:"result"`
-	Usage    verdict.Usage  `json:"usage"`
-	Duration time.Duration  `json:"duration_ns"`
-	Samples  int            `json:"samples"`
+// A DecisionReader is a result with what it took to get there.
+type DecisionReader struct {
+	Result   Result        `json:"result"`
+	Usage    Usage         `json:"usage"`
+	Duration time.Duration `json:"duration_ns"`
+	Samples  int           `json:"samples"`
 }
 
-// Decision reads a decision. It reports false for JSON that has to be read by
+// DecisionReader reads a decision. It reports false for JSON that has to be read by
 // encoding/json, as every decision with attempts, a comparison or the details of a
 // program has to. Nothing in it refers to body.
-func (r *Reader) Decision(body []byte) (out Decision, ok bool) {
+func (r *JSONReader) Decision(body []byte) (out DecisionReader, ok bool) {
 	if r.shared == nil {
 		r.shared = map[string]string{}
 	}
-	*r = Reader{text: body, evaluators: r.evaluators[:0], criteria: r.criteria[:0], shared: r.shared}
+	*r = JSONReader{text: body, evaluators: r.evaluators[:0], criteria: r.criteria[:0], shared: r.shared}
 	defer func() { r.text = nil }()
 	r.open()
 	if r.field("result") {
@@ -38,16 +36,16 @@ func (r *Reader) Decision(body []byte) (out Decision, ok bool) {
 	}
 	r.close()
 	if r.bad || r.at < len(r.text) {
-		return Decision{}, false
+		return DecisionReader{}, false
 	}
 	return out, true
 }
 
 // result reads a result.
-func (r *Reader) result(out *verdict.Result) {
+func (r *JSONReader) result(out *Result) {
 	r.open()
 	if r.field("verdict") {
-		out.Verdict = verdict.Verdict(r.quoted())
+		out.Verdict = Verdict(r.quoted())
 	}
 	if r.field("score") {
 		out.Score = r.optional()
@@ -71,7 +69,7 @@ func (r *Reader) result(out *verdict.Result) {
 }
 
 // usage reads what calls cost.
-func (r *Reader) usage(out *verdict.Usage) {
+func (r *JSONReader) usage(out *Usage) {
 	r.open()
 	if r.field("calls") {
 		out.Calls = int(r.integer())
@@ -98,7 +96,7 @@ func (r *Reader) usage(out *verdict.Usage) {
 }
 
 // results reads a list of results of evaluators.
-func (r *Reader) results() []verdict.EvaluatorResult {
+func (r *JSONReader) results() []EvaluatorResult {
 	from := len(r.evaluators)
 	r.list(func() {
 		e := r.evaluator() // its members use the same list
@@ -108,7 +106,7 @@ func (r *Reader) results() []verdict.EvaluatorResult {
 }
 
 // evaluator reads the result of an evaluator.
-func (r *Reader) evaluator() (out verdict.EvaluatorResult) {
+func (r *JSONReader) evaluator() (out EvaluatorResult) {
 	r.open()
 	if r.field("name") {
 		out.Name = r.quoted()
@@ -144,8 +142,8 @@ func (r *Reader) evaluator() (out verdict.EvaluatorResult) {
 }
 
 // criterion reads a criterion and adds it to the list of criteria.
-func (r *Reader) criterion() {
-	r.criteria = append(r.criteria, verdict.Criterion{})
+func (r *JSONReader) criterion() {
+	r.criteria = append(r.criteria, Criterion{})
 	out := &r.criteria[len(r.criteria)-1]
 	r.open()
 	if r.field("id") {

@@ -1,4 +1,4 @@
-package quickjson_test
+package verdict_test
 
 import (
 	"encoding/json"
@@ -12,11 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/controller/verdict/quickjson"
 )
 
 // same checks that what the reader takes is what encoding/json makes of it.
-func same(t *testing.T, r *quickjson.Reader, text string) (ok bool) {
+func same(t *testing.T, r *verdict.JSONReader, text string) (ok bool) {
 	t.Helper()
 	body := []byte(text)
 	got, ok := r.Decision(body)
@@ -24,7 +23,7 @@ func same(t *testing.T, r *quickjson.Reader, text string) (ok bool) {
 	if !ok {
 		return false
 	}
-	var want quickjson.Decision
+	var want verdict.DecisionReader
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatalf("%s was read, but: %v", text, err)
 	}
@@ -91,7 +90,7 @@ func (c chance) result() verdict.Result {
 	}
 }
 
-func encode(t testing.TB, d quickjson.Decision) string {
+func encode(t testing.TB, d verdict.DecisionReader) string {
 	t.Helper()
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -104,10 +103,10 @@ func encode(t testing.TB, d quickjson.Decision) string {
 // and it is what encoding/json reads.
 func TestWritten(t *testing.T) {
 	c := chance{rand.New(rand.NewPCG(1, 2))}
-	var r quickjson.Reader
+	var r verdict.JSONReader
 	for range 3000 {
 		usage := verdict.Usage{Calls: c.IntN(9), InputTokens: c.Int64(), OutputTokens: -c.Int64(), CostUSD: c.number(), Unpriced: c.IntN(3), Told: c.IntN(3), ToldUSD: c.number()}
-		if text := encode(t, quickjson.Decision{Result: c.result(), Usage: usage, Duration: time.Duration(c.Int64()), Samples: c.IntN(9)}); !same(t, &r, text) {
+		if text := encode(t, verdict.DecisionReader{Result: c.result(), Usage: usage, Duration: time.Duration(c.Int64()), Samples: c.IntN(9)}); !same(t, &r, text) {
 			t.Fatalf("%s is not read", text)
 		}
 	}
@@ -150,7 +149,7 @@ func TestFields(t *testing.T) {
 			case verdict.Usage:
 				usage = one
 			}
-			if ok := same(t, new(quickjson.Reader), encode(t, quickjson.Decision{Result: result, Usage: usage})); ok == refused[name] {
+			if ok := same(t, new(verdict.JSONReader), encode(t, verdict.DecisionReader{Result: result, Usage: usage})); ok == refused[name] {
 				t.Errorf("%s.%s is read: %t", typ, name, ok)
 			}
 		}
@@ -171,12 +170,12 @@ var refused = []string{
 // TestRefused: whatever this program does not write is not read.
 func TestRefused(t *testing.T) {
 	for _, text := range refused {
-		if got, ok := new(quickjson.Reader).Decision([]byte(text)); ok {
+		if got, ok := new(verdict.JSONReader).Decision([]byte(text)); ok {
 			t.Errorf("%s is read as %+v", text, got)
 		}
 	}
 	// A reader that refused a text reads the next one.
-	var r quickjson.Reader
+	var r verdict.JSONReader
 	for _, text := range refused {
 		r.Decision([]byte(text))
 		if !same(t, &r, `{"result":{"evaluators":[],"reason":""},"usage":{}}`) {
@@ -189,10 +188,10 @@ func TestRefused(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	c := chance{rand.New(rand.NewPCG(3, 4))}
 	for range 20 {
-		f.Add(encode(f, quickjson.Decision{Result: c.result(), Usage: verdict.Usage{Calls: 1}, Duration: time.Second}))
+		f.Add(encode(f, verdict.DecisionReader{Result: c.result(), Usage: verdict.Usage{Calls: 1}, Duration: time.Second}))
 	}
 	for _, text := range refused {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) { same(t, new(quickjson.Reader), text) })
+	f.Fuzz(func(t *testing.T, text string) { same(t, new(verdict.JSONReader), text) })
 }
