@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -95,7 +94,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
 		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,
-		Gate: configchange.Gate(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
+		Gate: report.NewGateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
@@ -214,5 +213,5 @@ func (p *Prepared) ConfigChange() report.ConfigChange {
 	if p.req.Base == nil {
 		return report.ConfigChange{}
 	}
-	return configchange.Compare(p.req.ConfigFile, p.req.Base.Config, p.req.Head.Config)
+	return report.CompareConfigs(p.req.ConfigFile, p.req.Base.Config, p.req.Head.Config)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
-	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
@@ -58,7 +57,7 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 		return nil
 	}
 	if baseFound && headFound {
-		was, is := configchange.Gate(base.Gate), configchange.Gate(head.Gate)
+		was, is := report.NewGateSettings(base.Gate), report.NewGateSettings(head.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &was, &is
 		e.ConfigDiff.Looser = base.Looser(head)
 	}

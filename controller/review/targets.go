@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
-	"github.com/gavel-evals/gavel/controller/configchange"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 )
@@ -42,7 +41,7 @@ func (r *Review) acceptedTargets() *report.Command {
 // with them.
 func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	changes := p.TargetChanges()
-	named := configchange.Targets(r.ConfigFile, changes)
+	named := report.NewTargetChanges(r.ConfigFile, changes)
 	if named == nil {
 		return
 	}

@@ -1,0 +1,55 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/config"
+)
+
+// NewGateSettings converts the gate of a gavel.yaml into its form in reports.
+func NewGateSettings(g config.Gate) GateSettings {
+	return GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, Required: g.Required, Removed: g.Removed, FailScores: g.Scores == config.ScoresFail}
+}
+
+// NewTargetChanges converts changes of targets into their form in reports. It returns nil
+// if there are none.
+func NewTargetChanges(file string, c config.TargetChanges) *TargetChanges {
+	out := TargetChanges{File: file}
+	for _, change := range c.Judged {
+		out.Judged = append(out.Judged, TargetChange{Target: change.Target, Says: change.String(), File: change.File})
+	}
+	all := slices.Concat(c.Refused, c.Accepted)
+	for _, change := range all {
+		// The judge takes the roles without a target.
+		byJudge := slices.ContainsFunc(all, func(j config.TargetChange) bool {
+			return j.Setting == "roles.judge" && j.Target == "" && j.Was == change.Was && j.Is == change.Is
+		})
+		if byJudge && change.Target == "" && change.Setting != "roles.judge" {
+			continue
+		}
+		out.Refused = append(out.Refused, TargetChange{Target: change.Target, Says: change.String(), File: change.File, Approvable: change.Data})
+	}
+	if len(out.Judged)+len(out.Refused) == 0 {
+		return nil
+	}
+	return &out
+}
+
+// judgedOf returns the changes of targets if head's configuration decides: all are judged.
+func judgedOf(base, head *config.Config) config.TargetChanges {
+	_, changes := base.UnderTest(base, head, true)
+	return config.TargetChanges{Judged: slices.Concat(changes.Judged, changes.Refused)}
+}
+
+// CompareConfigs compares the gavel.yaml of base and head if head's decides. The result is
+// empty if nothing changed.
+func CompareConfigs(file string, base, head *config.Config) ConfigChange {
+	if base.Digest == head.Digest {
+		return ConfigChange{}
+	}
+	was, is := NewGateSettings(base.Gate), NewGateSettings(head.Gate)
+	return ConfigChange{
+		Targets: NewTargetChanges(file, judgedOf(base, head)),
+		File:    file, Files: base.ChangedFiles(head, file), Base: &was, Head: &is, DecidedBy: "head", Looser: base.Looser(head),
+	}
+}
