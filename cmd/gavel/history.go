@@ -6,15 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 func historyCommand(a *App) *cobra.Command {
-	runs, since := casehistory.UsualRuns, time.Duration(0)
+	runs, since := report.HistoryRuns, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "history [CASE]",
 		Short: "Show how cases were judged in earlier runs",
@@ -53,11 +53,11 @@ type historyDocument struct {
 
 type historyCase struct {
 	// Name is the key of the case, with the target if there are several.
-	Name       string                  `json:"name"`
-	Judgements []casehistory.Judgement `json:"judgements"`
+	Name       string                 `json:"name"`
+	Judgements []report.PastJudgement `json:"judgements"`
 }
 
-func printHistories(a *App, h casehistory.History) error {
+func printHistories(a *App, h report.CaseHistory) error {
 	if !a.JSON {
 		return terminal.Histories(a.Stdout, h, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 	}
@@ -68,7 +68,7 @@ func printHistories(a *App, h casehistory.History) error {
 	return a.Print(out)
 }
 
-func printHistory(a *App, h casehistory.History, name string) error {
+func printHistory(a *App, h report.CaseHistory, name string) error {
 	found, ok := h[name]
 	if !ok {
 		hint := suggest.DidYouMean(name, h.Names())

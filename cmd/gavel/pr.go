@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/ci"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -220,8 +219,8 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	if file == "" || r == nil {
 		return
 	}
-	page := files.WithPaths(c.Path, files.HTML(file, func() (casehistory.History, error) {
-		return maintenance.Histories(ctx, store, casehistory.UsualRuns, nil)
+	page := files.WithPaths(c.Path, files.HTML(file, func() (report.CaseHistory, error) {
+		return maintenance.Histories(ctx, store, report.HistoryRuns, nil)
 	}))
 	err := files.Write(r, page...)
 	if err == nil {

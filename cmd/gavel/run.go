@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -70,8 +70,8 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if why := controller.PreventingProblems(prepared.Problems); len(why) > 0 {
 		return usageError("nothing was judged: %s", why[0].Message)
 	}
-	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, func() (casehistory.History, error) {
-		return maintenance.Histories(context.WithoutCancel(ctx), store, casehistory.UsualRuns, nil)
+	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, func() (report.CaseHistory, error) {
+		return maintenance.Histories(context.WithoutCancel(ctx), store, report.HistoryRuns, nil)
 	}), resultsFile(f), files.Summary(f.summary, time.Now))
 	if err := files.Check(requested...); err != nil {
 		return usageError("%w", err)

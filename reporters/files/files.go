@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -64,7 +63,7 @@ func Summary(path string, now func() time.Time) File {
 
 // HTML returns the file with the report as one self-contained page. history reads
 // earlier verdicts of the cases; a nil history shows none.
-func HTML(path string, history func() (casehistory.History, error)) File {
+func HTML(path string, history func() (report.CaseHistory, error)) File {
 	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
 		var o html.Options
 		if history != nil {

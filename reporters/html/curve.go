@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -17,7 +17,7 @@ const (
 
 // curve draws the scores of a case's last judgements as SVG, the oldest on the left;
 // empty for fewer than two. A failure has a mark. Only numbers go into it.
-func curve(points []casehistory.Judgement) template.HTML {
+func curve(points []report.PastJudgement) template.HTML {
 	points = points[max(0, len(points)-mostPoints):]
 	if len(points) < 2 {
 		return ""

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -32,7 +31,7 @@ type Options struct {
 	// link to it.
 	RepositoryURL string
 	// History has earlier judgements of the cases. A case without one has no curve.
-	History casehistory.History
+	History report.CaseHistory
 }
 
 // A Fact is one number of the header with its name.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -15,7 +14,7 @@ import (
 
 func TestCurve(t *testing.T) {
 	score := func(x float64) *float64 { return &x }
-	points := []casehistory.Judgement{{Verdict: "pass", Score: score(1)}, {Verdict: verdict.Borderline}, {Verdict: "fail", Score: score(0)}}
+	points := []report.PastJudgement{{Verdict: "pass", Score: score(1)}, {Verdict: verdict.Borderline}, {Verdict: "fail", Score: score(0)}}
 	got := string(curve(points))
 	for _, want := range []string{"passed 1 of the last 2", `points="3.0,3.0 93.0,17.0"`, `<circle cx="93.0" cy="17.0" r="2"/>`} {
 		if !strings.Contains(got, want) {
@@ -25,9 +24,9 @@ func TestCurve(t *testing.T) {
 	if got := curve(points[:1]); got != "" {
 		t.Errorf("the curve of one result is %s, want none", got)
 	}
-	var many []casehistory.Judgement
+	var many []report.PastJudgement
 	for i := range 100 {
-		many = append(many, casehistory.Judgement{Verdict: "pass", Score: score(float64(i) / 100)})
+		many = append(many, report.PastJudgement{Verdict: "pass", Score: score(float64(i) / 100)})
 	}
 	if want := fmt.Sprintf("passed %d of the last %d", mostPoints, mostPoints); !strings.Contains(string(curve(many)), want) {
 		t.Errorf("the curve of 100 results is not that of the last %d", mostPoints)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -18,7 +18,7 @@ var bars = []rune("▁▂▃▄▅▆▇█")
 const mostBars = 24
 
 // sparkline draws scores, the oldest on the left, the failures in red.
-func (p *page) sparkline(judgements []casehistory.Judgement) string {
+func (p *page) sparkline(judgements []report.PastJudgement) string {
 	var out strings.Builder
 	for _, j := range judgements[max(0, len(judgements)-mostBars):] {
 		if j.Score == nil {
@@ -45,7 +45,7 @@ func colorOf(v verdict.Verdict) string {
 
 // Histories writes a line for each case: its last verdict, how often it passed, the
 // curve of its scores and the time of its last judgement.
-func Histories(w io.Writer, h casehistory.History, o Options) error {
+func Histories(w io.Writer, h report.CaseHistory, o Options) error {
 	p := newPage(o)
 	if len(h) == 0 {
 		p.WriteString("no case was judged here; `gavel run` does it\n")
@@ -74,7 +74,7 @@ func Histories(w io.Writer, h casehistory.History, o Options) error {
 }
 
 // History writes a line for each judgement of a case, the newest first.
-func History(w io.Writer, name string, judgements []casehistory.Judgement, o Options) error {
+func History(w io.Writer, name string, judgements []report.PastJudgement, o Options) error {
 	p := newPage(o)
 	p.WriteString(p.paint(bold, textfmt.Line(name)) + "  " + p.sparkline(judgements) + "\n")
 	for i := len(judgements) - 1; i >= 0; i-- {

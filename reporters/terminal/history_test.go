@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/casehistory"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-func judgements(scores ...float64) []casehistory.Judgement {
-	var out []casehistory.Judgement
+func judgements(scores ...float64) []report.PastJudgement {
+	var out []report.PastJudgement
 	for i, score := range scores {
-		j := casehistory.Judgement{
+		j := report.PastJudgement{
 			Run: "run", Head: strings.Repeat("9f31c2e0", 5), At: time.Date(2026, 3, 1+i, 12, 0, 0, 0, time.UTC),
 			Verdict: verdict.Pass, Score: &score, Digest: "d",
 		}
@@ -33,7 +33,7 @@ func TestHistoryGolden(t *testing.T) {
 	one := judgements(1, 0.5, 0.9)
 	one[1].PullRequest, one[1].Changed = 7, true
 	one[2].Head = "worktree"
-	h := casehistory.History{
+	h := report.CaseHistory{
 		"support/refunds#window": one,
 		"math/level_2/a_name_that_is_much_too_long_for_a_terminal_of_eighty_columns\x1b[31m": judgements(many...),
 	}

@@ -1,6 +1,4 @@
-// Package casehistory has earlier judgements of cases. Its history is built from stored
-// reports: most callers create one and [History.Add] their runs, the oldest first.
-package casehistory
+package report
 
 import (
 	"encoding/json"
@@ -12,33 +10,34 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Judgement is one judgement of a case. A verdict that a run reused from the ledger
-// is not one.
-type Judgement struct {
+// A PastJudgement records one time that a case was judged. Verdicts that a run took from
+// the ledger do not count.
+type PastJudgement struct {
 	Run string `json:"run"`
 	// Head is 40 hex digits, or worktree.
 	Head string `json:"head"`
-	// PullRequest is 0 without one.
+	// PullRequest is 0 where there is none.
 	PullRequest int             `json:"pull_request,omitempty"`
 	At          time.Time       `json:"at"`
 	Action      plan.Action     `json:"action"`
 	Verdict     verdict.Verdict `json:"verdict"`
-	// Score is in [0,1], null without one.
+	// Score is in [0,1], or null.
 	Score *float64 `json:"score"`
-	// Digest is the decision digest. Changed means that it differs from the previous
-	// one: the case, its target or its judge changed in between.
+	// Digest is the decision digest. Changed means that it differs from the judgement
+	// before: the case or its evaluators changed in between.
 	Digest  string `json:"digest"`
 	Changed bool   `json:"changed"`
 }
 
-// A History maps "key" or "key @ target" to judgements over time, the oldest first.
-type History map[string][]Judgement
+// A CaseHistory maps "key" or "key @ target" to judgements, the oldest first. Callers add
+// stored runs with [CaseHistory.Add], the oldest first.
+type CaseHistory map[string][]PastJudgement
 
-// UsualRuns is the number of newest runs in a history.
-const UsualRuns = 50
+// HistoryRuns is the number of newest runs in a history.
+const HistoryRuns = 50
 
-// Names returns the cases' names in order.
-func (h History) Names() []string {
+// Names returns the names of the cases in order.
+func (h CaseHistory) Names() []string {
 	names := make([]string, 0, len(h))
 	for name := range h {
 		names = append(names, name)
@@ -47,8 +46,8 @@ func (h History) Names() []string {
 	return names
 }
 
-// A Run is one stored run with its report.
-type Run struct {
+// A HistoryRun is a stored run with its report.
+type HistoryRun struct {
 	ID, Head    string
 	PullRequest int
 	Finished    time.Time
@@ -56,11 +55,11 @@ type Run struct {
 	Report json.RawMessage
 }
 
-// Add adds the judgements of a run that is later than the previous ones. The error is
-// about an unreadable report.
-func (h History) Add(r Run) error {
+// Add adds the judgements of a run that is later than all before. A report that cannot be
+// read is an error.
+func (h CaseHistory) Add(r HistoryRun) error {
 	var report struct {
-		Cases []row `json:"cases"`
+		Cases []historyRow `json:"cases"`
 	}
 	if err := json.Unmarshal(r.Report, &report); err != nil {
 		return fmt.Errorf("report of run %s: %w", r.ID, err)
@@ -71,7 +70,7 @@ func (h History) Add(r Run) error {
 		}
 		name := x.name()
 		before := h[name]
-		h[name] = append(before, Judgement{
+		h[name] = append(before, PastJudgement{
 			Run: r.ID, Head: r.Head, PullRequest: r.PullRequest, At: r.Finished, Action: x.Action,
 			Verdict: *x.Verdict, Score: x.Score, Digest: x.Digest,
 			Changed: len(before) > 0 && before[len(before)-1].Digest != x.Digest,
@@ -80,9 +79,9 @@ func (h History) Add(r Run) error {
 	return nil
 }
 
-// A row is the part of a report's row that a history needs. Reading the whole report
-// would take many times as long.
-type row struct {
+// A historyRow holds the fields of a row of a report that a history needs. Reading the
+// whole report would take many times as long.
+type historyRow struct {
 	Key       string           `json:"key"`
 	Target    string           `json:"target"`
 	PerTarget bool             `json:"per_target"`
@@ -92,14 +91,14 @@ type row struct {
 	Digest    string           `json:"digest"`
 }
 
-func (x row) name() string {
+func (x historyRow) name() string {
 	if x.PerTarget {
 		return x.Key + " @ " + x.Target
 	}
 	return x.Key
 }
 
-func (x row) judged() bool {
+func (x historyRow) judged() bool {
 	switch x.Action {
 	case plan.Run, plan.Rejudge, plan.Redecide:
 		return x.Verdict != nil && *x.Verdict != verdict.Error && *x.Verdict != verdict.Skipped

@@ -1,4 +1,4 @@
-package casehistory
+package report
 
 import (
 	"encoding/json"
@@ -11,15 +11,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-func run(id string, day int, cases string) Run {
-	return Run{ID: id, Head: "worktree", Finished: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Report: json.RawMessage(`{"cases":[` + cases + `]}`)}
+func run(id string, day int, cases string) HistoryRun {
+	return HistoryRun{ID: id, Head: "worktree", Finished: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Report: json.RawMessage(`{"cases":[` + cases + `]}`)}
 }
 
 // TestOnlyJudgementsCount holds that a reused verdict, an error and a skipped case
 // are not judgements, and that a changed digest is marked.
 func TestOnlyJudgementsCount(t *testing.T) {
-	h := History{}
-	for _, r := range []Run{
+	h := CaseHistory{}
+	for _, r := range []HistoryRun{
 		run("a", 1, `{"key":"k","action":"run","verdict":"pass","score":1,"digest":"d1"}`),
 		run("b", 2, `{"key":"k","action":"reuse","verdict":"pass","score":1,"digest":"d1"}`),
 		run("c", 3, `{"key":"k","action":"run","verdict":null,"score":null,"digest":"d1"},{"key":"s","action":"skip","verdict":"skipped"}`),
@@ -52,7 +52,7 @@ func TestOnlyJudgementsCount(t *testing.T) {
 // TestEachTargetHasAHistory holds that a case which several targets run has one
 // history for each.
 func TestEachTargetHasAHistory(t *testing.T) {
-	h := History{}
+	h := CaseHistory{}
 	err := h.Add(run("a", 1, `{"key":"k","target":"x","per_target":true,"action":"run","verdict":"pass"},{"key":"k","target":"y","per_target":true,"action":"run","verdict":"fail"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestEachTargetHasAHistory(t *testing.T) {
 }
 
 func TestABrokenReportIsNamed(t *testing.T) {
-	err := History{}.Add(Run{ID: "run-7", Report: json.RawMessage(`{"cases":`)})
+	err := CaseHistory{}.Add(HistoryRun{ID: "run-7", Report: json.RawMessage(`{"cases":`)})
 	if err == nil || !strings.Contains(err.Error(), "run-7") {
 		t.Errorf("a report that is cut off gives %v, want an error that names run-7", err)
 	}
