@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -130,7 +129,7 @@ func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := commits.Prepare(t.Context(), commits.Sides{Repo: repo, Head: head, Base: "base", ConfigFile: "gavel.yaml", LookupEnv: nowhere})
+	p, err := controller.PrepareCommits(t.Context(), controller.CommitSides{Repo: repo, Head: head, Base: "base", ConfigFile: "gavel.yaml", LookupEnv: nowhere})
 	if err != nil {
 		t.Fatal(err)
 	}

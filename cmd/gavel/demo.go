@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/safefile"
@@ -51,7 +50,7 @@ func runDemo(ctx context.Context, a *App) error {
 // showDemo judges main in its merged state and then the pull request, and prints its
 // report.
 func showDemo(ctx context.Context, a *App, w *workspace, store *ledger.Ledger) error {
-	stage := commits.Sides{Repo: w.Repo, Ledger: store, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
+	stage := controller.CommitSides{Repo: w.Repo, Ledger: store, ConfigFile: a.ConfigFile, LookupEnv: a.LookupEnv}
 	merged, err := planDemo(ctx, stage, "main", "")
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -43,13 +42,13 @@ func createDemo(ctx context.Context, dir string) error {
 
 // planDemo plans a branch of the repository against another one, or against nothing if
 // base is empty. on has the rest of the setup.
-func planDemo(ctx context.Context, on commits.Sides, branch, base string) (*controller.Prepared, error) {
+func planDemo(ctx context.Context, on controller.CommitSides, branch, base string) (*controller.Prepared, error) {
 	var err error
 	if on.Head, err = on.Repo.Resolve(ctx, branch); err != nil {
 		return nil, err
 	}
 	on.Base = base
-	return commits.Prepare(ctx, on)
+	return controller.PrepareCommits(ctx, on)
 }
 
 // demoOpening summarizes the results of main, explains missing ones, and introduces the

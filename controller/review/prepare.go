@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/commits"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
@@ -133,7 +132,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	if err != nil {
 		return found, err
 	}
-	prepared, err := commits.Prepare(ctx, commits.Sides{
+	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
 		Repo: at.repo, Head: r.head, Base: at.base, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})

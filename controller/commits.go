@@ -1,7 +1,4 @@
-// Package commits plans one commit of a repository against another.
-//
-// Most callers want [Prepare].
-package commits
+package controller
 
 import (
 	"context"
@@ -10,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -18,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// Sides are two committed sides.
-type Sides struct {
+// CommitSides are two committed sides.
+type CommitSides struct {
 	Repo *gitrepo.Repository
 	// Head is a commit, Base a commit or ref whose merge base with head is compared;
 	// empty compares with nothing.
@@ -59,15 +55,15 @@ type Sides struct {
 	FirstSeen time.Time
 }
 
-// Prepare plans one commit against another. The configuration of Rules decides for both
+// PrepareCommits plans one commit against another. The configuration of Rules decides for both
 // sides, unless head's is accepted. The error wraps a pack.ExcessError if head exceeds
 // the bounds.
-func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
+func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 	head, err := c.checkout(c.Head)
 	if err != nil {
 		return nil, err
 	}
-	req := controller.Request{
+	req := Request{
 		Head: head, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
@@ -113,15 +109,15 @@ func Prepare(ctx context.Context, c Sides) (*controller.Prepared, error) {
 	return c.prepare(ctx, req)
 }
 
-func (c Sides) prepare(ctx context.Context, req controller.Request) (*controller.Prepared, error) {
+func (c CommitSides) prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if !c.Loaded {
 		req.ScanHead()
 	}
-	return controller.Prepare(ctx, req)
+	return Prepare(ctx, req)
 }
 
 // rules returns the configuration that decides for both sides.
-func (c Sides) rules(decides, head controller.Checkout) (*config.Config, error) {
+func (c CommitSides) rules(decides, head Checkout) (*config.Config, error) {
 	if c.Rules != "" {
 		var err error
 		if decides, err = c.checkout(c.Rules); err != nil {
@@ -140,23 +136,23 @@ func hasFile(fsys fs.FS, file string) bool {
 }
 
 // base returns the checkout that head is compared with.
-func (c Sides) base(ctx context.Context) (controller.Checkout, error) {
+func (c CommitSides) base(ctx context.Context) (Checkout, error) {
 	tip, err := c.Repo.Resolve(ctx, c.Base)
 	if err != nil {
-		return controller.Checkout{}, err
+		return Checkout{}, err
 	}
 	mergeBase, err := c.Repo.MergeBase(ctx, tip, c.Head)
 	if err != nil {
-		return controller.Checkout{}, err
+		return Checkout{}, err
 	}
 	return c.checkout(mergeBase)
 }
 
-func (c Sides) checkout(commit string) (controller.Checkout, error) {
+func (c CommitSides) checkout(commit string) (Checkout, error) {
 	files, err := c.Repo.FS(commit)
 	if err != nil {
-		return controller.Checkout{}, err
+		return Checkout{}, err
 	}
 	cfg, _, _, err := configfile.Read(files, c.ConfigFile, c.LookupEnv)
-	return controller.Checkout{Commit: commit, FS: files, Config: cfg}, err
+	return Checkout{Commit: commit, FS: files, Config: cfg}, err
 }
