@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -78,7 +78,7 @@ func showDemo(ctx context.Context, a *App, w *workspace, store *ledger.Ledger) e
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(a.Dir, ownfolder.Name, "comment.md")
+	file := filepath.Join(a.Dir, gitrepo.OwnFolder, "comment.md")
 	text := comment.Markdown(report, comment.Options{RepositoryURL: Page})
 	if err := safefile.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("demo: %w", err)

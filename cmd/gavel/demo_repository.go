@@ -10,7 +10,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
@@ -32,7 +31,7 @@ func createDemo(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	base[".gitignore"] = []byte(ownfolder.Name + "/\n")
+	base[".gitignore"] = []byte(gitrepo.OwnFolder + "/\n")
 	start := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	return gitrepo.Create(ctx, dir, []gitrepo.NewCommit{
 		{Message: "shop assistant with its tests", Write: base, At: start},

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
@@ -67,7 +66,7 @@ func (c ledgerApp) liveDigests(ctx context.Context, w *workspace, l *ledger.Ledg
 	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(w.Repo.Root(), ownfolder.Name, "objects.git")
+	store := filepath.Join(w.Repo.Root(), gitrepo.OwnFolder, "objects.git")
 	if _, err := os.Stat(store); err == nil {
 		if roots.Fetched, err = gitrepo.Open(store); err != nil {
 			return nil, err

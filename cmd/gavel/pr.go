@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -278,7 +277,7 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
 			return here.Fetch(ctx, gitrepo.Source{
 				Refs: refs, Most: most, Token: gitrepo.Constant(c.Env("GITHUB_TOKEN")),
-				Store: filepath.Join(here.Root(), ownfolder.Name, "objects.git"),
+				Store: filepath.Join(here.Root(), gitrepo.OwnFolder, "objects.git"),
 			})
 		},
 		Execute: c.Execute, Complete: true,

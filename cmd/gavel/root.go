@@ -15,7 +15,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -66,7 +65,7 @@ func execute(ctx context.Context, a *App, args []string) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return ExitInterrupted
-	case errors.Is(err, run.ErrUnconfigured), errors.Is(err, ownfolder.ErrCommitted), errors.Is(err, gitrepo.ErrTooMany),
+	case errors.Is(err, run.ErrUnconfigured), errors.Is(err, gitrepo.ErrOwnFolderCommitted), errors.Is(err, gitrepo.ErrTooMany),
 		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return ExitUsage

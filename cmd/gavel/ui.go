@@ -22,8 +22,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -47,7 +47,7 @@ func uiCommand(a *App) *cobra.Command {
 				return err
 			}
 			return a.WithRead(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-				left, err := workTree(w).Finish(ctx, filepath.Join(w.Repo.Root(), ownfolder.Name))
+				left, err := workTree(w).Finish(ctx, filepath.Join(w.Repo.Root(), gitrepo.OwnFolder))
 				if err != nil {
 					return fmt.Errorf("finish a change of definitions that was ended: %w", err)
 				}
@@ -116,7 +116,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 
 // workTree returns the target of changes.
 func workTree(w *workspace) editor.WorkTree {
-	return editor.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return ownfolder.Make(ctx, w.Repo) }}
+	return editor.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return gitrepo.MakeOwnFolder(ctx, w.Repo) }}
 }
 
 // Store returns the definitions of the working tree.

@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/watchmode"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/watchstate"
@@ -221,7 +220,7 @@ func (s watchSource) Open(ctx context.Context) (watchmode.Workspace, error) {
 	if err != nil {
 		return watchmode.Workspace{}, errors.Join(err, w.Close())
 	}
-	file, own := s.LedgerAt(w), []string{ownfolder.Name + "/"}
+	file, own := s.LedgerAt(w), []string{gitrepo.OwnFolder + "/"}
 	if s.LedgerFile != "" {
 		if full, err := filepath.Abs(file); err == nil {
 			if rel, err := filepath.Rel(w.Repo.Root(), full); err == nil {

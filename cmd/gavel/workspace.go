@@ -16,7 +16,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/schema"
@@ -93,8 +92,8 @@ func (a *App) snapshots(ctx context.Context, w *workspace) (snapshot.Store, erro
 		out.Path = a.LedgerFile + ".definitions"
 		return out, nil
 	}
-	out.Path = filepath.Join(w.Repo.Root(), ownfolder.Name, "definitions")
-	_, err := ownfolder.Make(ctx, w.Repo)
+	out.Path = filepath.Join(w.Repo.Root(), gitrepo.OwnFolder, "definitions")
+	_, err := gitrepo.MakeOwnFolder(ctx, w.Repo)
 	if ledger.IsUnwritable(err) {
 		err = nil // without remembered definitions it only takes longer
 	}
@@ -276,7 +275,7 @@ func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
 		return "", err
 	}
 	if a.LedgerFile == "" && a.Env(databaseVariable) == "" {
-		if _, err := ownfolder.Make(ctx, w.Repo); err != nil {
+		if _, err := gitrepo.MakeOwnFolder(ctx, w.Repo); err != nil {
 			return "", err
 		}
 	}
@@ -296,7 +295,7 @@ func (a *App) checkName() error {
 }
 
 // usualLedger is the default path of a repository's ledger.
-const usualLedger = ownfolder.Name + "/ledger.db"
+const usualLedger = gitrepo.OwnFolder + "/ledger.db"
 
 // databaseVariable holds the address of a PostgreSQL database that replaces the
 // ledger's file. It contains a password, so it is only read from the environment.

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/ownfolder"
 )
 
 // hiddenIn returns the part of a working tree that programs do not see.
@@ -26,7 +25,7 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 		return known, nil
 	}
 	view := gitrepo.View{
-		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{ownfolder.Name},
+		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{gitrepo.OwnFolder},
 	}
 	for _, name := range inside(s.Dir, r.cfg.Own) {
 		view.Own = append(view.Own, family(work, name)...)
@@ -85,7 +84,7 @@ func family(files fs.FS, name string) []string {
 func (r *Runner) hint(names []string) string {
 	const most = 3
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return name == ".git" || gitrepo.Covers(ownfolder.Name, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
+		return name == ".git" || gitrepo.Covers(gitrepo.OwnFolder, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {
 			return strings.HasPrefix(path.Base(name), filepath.Base(own))
 		})
 	})
