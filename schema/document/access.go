@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Decode fills v, a pointer to a struct with json tags, from the document. It
-// is meant for documents that passed Check; what does not fit is an error.
+// Decode fills v, a pointer to a struct with json tags, from the document. It is meant
+// for documents that passed Check; a value that does not fit is an error.
 func (d *Document) Decode(v any) error {
 	if err := json.Unmarshal(d.JSON(), v); err != nil {
 		return fmt.Errorf("decode %s: %w", d.File, err)
@@ -40,7 +40,7 @@ func (d *Document) Has(path ...any) bool {
 	return n != nil && n.kind != nullNode
 }
 
-// Text returns the string at the path, or "" where there is none.
+// Text returns the string at the path, or "".
 func (d *Document) Text(path ...any) string {
 	n := d.find(path)
 	if n == nil || n.kind != stringNode {
@@ -53,8 +53,8 @@ func (d *Document) Text(path ...any) string {
 	return s
 }
 
-// Keys returns the names of the fields at the path, in the order of the file. A
-// $schema at the top of the file is none of them.
+// Keys returns the names of the fields at the path, in the file's order, without a
+// $schema at the top of the file.
 func (d *Document) Keys(path ...any) []string {
 	n := d.find(path)
 	if n == nil {

@@ -16,20 +16,21 @@ type Quantity int
 
 // The quantities that a Budget counts.
 const (
-	// Tests are read from a definition and from the files that it names. Rows are made of
-	// them, one for each combination of values, and Cases for each prompt and target.
+	// Tests are read from a definition and from the files that it names. Rows are their
+	// combinations of values, and Cases are the rows for each prompt and target.
 	Tests Quantity = iota
 	Rows
 	Cases
 	// Prompts and Providers multiply every test.
 	Prompts
 	Providers
-	// Assertions are read, and Evaluators made of them for every case.
+	// Assertions are read, and become Evaluators of every case.
 	Assertions
 	Evaluators
-	// Parts are the variables, files and tags that a test takes over from what all share.
+	// Parts are the variables, files and tags that a test inherits from the shared
+	// settings.
 	Parts
-	// Text is in the cases, and Values in what their assertions look for; both in bytes.
+	// Text is in the cases, and Values are in their assertions; both in bytes.
 	Text
 	Values
 	// Reads are the bytes of the files that a definition names, each time it does.
@@ -44,7 +45,7 @@ const (
 var bounds = [quantities]struct {
 	most int
 	rule string
-	// of says before the amount what has it, and what is the amount.
+	// of precedes the amount and names its owner, and what names the amount.
 	of, what, hint string
 }{
 	Tests:      {200_000, "too-many-rows", "the file makes", "%d cases", "split it, or name each file with tests once"},
@@ -84,11 +85,11 @@ func Quantities() []Quantity {
 // MaxRows is how many cases a definition may have whose format multiplies its tests.
 const MaxRows = 20_000
 
-// A Budget bounds what one definition is multiplied to. Loops ask it once an item, before
-// they make the item: they go no further where the bound is passed, or where the context
-// has ended. [Source.Bounded] is where they end then.
+// A Budget bounds the multiplication of one definition. Loops ask it once per item,
+// before they create the item: they stop if the bound is exceeded, or if the context
+// has ended. [Source.Bounded] then reports it.
 //
-// A nil Budget bounds nothing and hears of no end.
+// A nil Budget bounds nothing and never ends.
 type Budget struct {
 	// ended is the error of the context.
 	ended func() error
@@ -100,11 +101,11 @@ type Budget struct {
 	at      []any
 }
 
-// An Account counts what one of several definitions takes.
+// An Account counts the amounts of one of several definitions.
 type Account interface {
-	// Grow is told each amount before it is made.
+	// Grow is called with each amount before it is created.
 	Grow(q Quantity, n int)
-	// Read is told which file the definition reads, and in which role.
+	// Read is called with each file that the definition reads, and its role.
 	Read(file, role string)
 }
 
@@ -119,7 +120,7 @@ func NewBudgets(ctx context.Context, open func(definition string) Account) *Budg
 	return &Budgets{ctx, open}
 }
 
-// of is the budget of one definition. Those of nil Budgets have the same bounds.
+// of returns the budget of one definition. Nil Budgets have the same bounds.
 func (b *Budgets) of(doc *Document) *Budget {
 	out := &Budget{doc: doc}
 	for q := range quantities {
@@ -190,7 +191,7 @@ func (b *Budget) Uses(file, role string) {
 	}
 }
 
-// problem is that of a bound which is passed.
+// problem returns the problem of an exceeded bound.
 func (b *Budget) problem(q Quantity) *schema.Problem {
 	at := b.at
 	for len(at) > 0 && !b.doc.Has(at...) {
@@ -200,9 +201,9 @@ func (b *Budget) problem(q Quantity) *schema.Problem {
 	return &p
 }
 
-// Bounded compiles a definition within a Budget of its own, and with the inputs of its
-// programs. More than the budget is the one problem, with no case. Nothing comes of it where
-// the context ends.
+// Bounded compiles a definition within its own Budget, and with the inputs of its
+// programs. Exceeding the budget is the only problem, without cases. If the context
+// ends, there is no result.
 func (s Source) Bounded(doc *Document, compile func(Source) ([]*schema.Case, []schema.Problem)) (cases []*schema.Case, problems []schema.Problem) {
 	s.Budget = s.Budgets.of(doc)
 	if doc.Has("programs", "inputs") {

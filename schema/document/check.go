@@ -34,8 +34,8 @@ func (d *Document) isSchemaKey(f field) bool {
 	return d.file && f.name == schemaKey && (f.value.kind == stringNode || f.value.kind == nullNode)
 }
 
-// checked is the document as it is compared with a definition: without what
-// bears on nothing, unless the definition has it.
+// checked returns the document as it is compared with a definition: without fields that
+// have no effect, unless the definition has them.
 func (d *Document) checked(def string) *Document {
 	if !slices.ContainsFunc(d.root.fields, d.isSchemaKey) || slices.Contains(Fields(def), schemaKey) {
 		return d
@@ -96,8 +96,8 @@ type walker struct {
 	problems []schema.Problem
 }
 
-// flaws adds what is wrong with values as they are written. A warning is not
-// worth saying where there is an error already.
+// flaws adds the mistakes in values as they are written. A warning is omitted if there
+// is already an error.
 func (w *walker) flaws(found []schema.Problem) {
 	wrong := w.problems
 	for _, p := range found {
@@ -171,8 +171,8 @@ func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 	}
 }
 
-// unknown says what is to be said of a field that the shape does not name: near
-// is what it may be meant for.
+// unknown returns the problem of a field that the shape does not name: near is the
+// probable meaning.
 func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	message := fmt.Sprintf("unknown field `%s`", f.name)
 	refused, isRefused := s.Refused[f.name]
@@ -191,8 +191,8 @@ func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	}
 }
 
-// meant returns the field that is near by name to one that is not known, and is
-// not there itself; empty where there is none.
+// meant returns the field with a similar name to an unknown one, unless it exists
+// itself; empty without one.
 func (w *walker) meant(name string, s *shape.Shape, n *node) string {
 	known := s.Names
 	if n == w.root {
@@ -311,7 +311,7 @@ func oneOf(kinds []nodeKind) string {
 	return strings.Join(words, " or ")
 }
 
-// writeInstead shows the value as it would be right where that can be told.
+// writeInstead shows the corrected value if it can be derived.
 func writeInstead(n *node, s *shape.Shape) string {
 	first := s.Kinds[0]
 	switch {
@@ -334,7 +334,7 @@ func writeInstead(n *node, s *shape.Shape) string {
 	return "write " + oneOf(s.Kinds)
 }
 
-// writeBool returns what to write for what people write in place of true and false.
+// writeBool returns the replacement for common spellings of true and false.
 func writeBool(n *node, s *shape.Shape) string {
 	switch strings.ToLower(n.scalar) {
 	case `"true"`, `"false"`:

@@ -2,8 +2,7 @@ package document
 
 import "github.com/gavel-evals/gavel/schema"
 
-// Complaints are what is found wrong with a document while something is made
-// of it.
+// Complaints are the problems found in a document while it is compiled.
 type Complaints struct {
 	Doc      *Document
 	Problems []schema.Problem

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Piece is a value of which a document is put together. One that was taken from
-// another document keeps its positions.
+// A Piece is a value for composing a document. One taken from another document keeps
+// its positions.
 type Piece struct{ node *node }
 
 // A NamedPiece is a field of an object that is put together.
@@ -16,13 +16,13 @@ type NamedPiece struct {
 	Piece
 }
 
-// Compose returns a document whose value is a piece. The file is that of problems
-// about what no other file has.
+// Compose returns a document whose value is a piece. The file is used for problems of
+// parts from no other file.
 func Compose(file string, value Piece) *Document {
 	return &Document{File: file, root: value.node, flawed: len(value.node.allFlaws()) > 0}
 }
 
-// Piece returns the value at a path; one that is missing where there is none.
+// Piece returns the value at a path, or a missing one.
 func (d *Document) Piece(path ...any) Piece {
 	if part := d.Part(path...); part != nil {
 		return Piece{part.root}
@@ -33,7 +33,7 @@ func (d *Document) Piece(path ...any) Piece {
 // Missing reports whether there is no such value, or null.
 func (p Piece) Missing() bool { return p.node == nil || p.node.kind == nullNode }
 
-// TextPiece returns a text with the position of what it was made of.
+// TextPiece returns a text with the position of its source.
 func TextPiece(at schema.Position, text string) Piece {
 	raw, _ := json.Marshal(text) // a text
 	return Piece{&node{pos: at, kind: stringNode, scalar: string(raw)}}

@@ -56,14 +56,15 @@ func ReadConstraints(fsys fs.FS, definitions []string) []schema.ConstraintFile {
 	return out
 }
 
-// Constraints are what a team demands of the definitions in one folder beyond their formats; nil
-// demands nothing. <definitions>/schema/*.cue open definitions of the built-in schemas again:
+// Constraints are a team's own demands on the definitions in one folder; nil demands
+// nothing. <definitions>/schema/*.cue open definitions of the built-in schemas again:
 //
 //	#Testcase: tags: list.MatchN(>0, =~"^owner:") | error("who owns this?")
 //
-// A field that is named without ? must be there, and one that the format does not have is added to
-// it. The message for a definition that fails is the text of the error("…"), or the comment above the
-// field. The files are code of strangers; the child of package cuefile evaluates them.
+// A field named without ? must exist, and one that the format lacks is added to it. The
+// message for a definition that fails is the text of the error("…"), or the comment
+// above the field. The files are code of strangers; the child of package cuefile
+// evaluates them.
 //
 // Constraints are safe for concurrent use.
 type Constraints struct {
@@ -82,9 +83,8 @@ var extensible = []string{
 	"#Domain", "#Level", "#Test", "#Tool", "#Evaluator",
 }
 
-// New compiles the files of one definitions folder. For files that cannot
-// be used it returns only problems. The budget bounds what compiling
-// them takes and holding definitions against them.
+// NewConstraints compiles the files of one definitions folder. For unusable files it
+// only returns problems. The budget bounds compiling them and checking definitions.
 func NewConstraints(files []schema.ConstraintFile, budget *cuefile.Budget) (*Constraints, []schema.Problem) {
 	if len(files) > maxConstraintFiles {
 		return nil, []schema.Problem{constraintProblem(files[maxConstraintFiles].File, fmt.Sprintf("there are more than %d files of constraints", maxConstraintFiles), "put several into one")}
@@ -170,8 +170,8 @@ func (c *Constraints) vet() []schema.Problem {
 	return out
 }
 
-// unknown returns what is wrong with a field that the format does not have;
-// nothing where the team may add it.
+// unknownField returns the problem of a field that the format does not have; nothing if
+// the team may add it.
 func unknownField(f cuefile.ConstrainedField, s *shape.Shape) (message, hint string) {
 	message = fmt.Sprintf("`%s` has no field `%s`", f.Def, f.Field)
 	if near := suggest.DidYouMean(f.Field, s.Names); near != "" {
@@ -197,7 +197,7 @@ func (c *Constraints) Overrun() []schema.Problem {
 	return c.overrun
 }
 
-// Adds lists the fields that a definition has in addition to those of the format.
+// Adds lists the fields that a definition has in addition to the format's.
 func (c *Constraints) Adds(def string) []string {
 	if c == nil {
 		return nil

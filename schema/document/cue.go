@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/cuefile"
 )
 
-// writeOut makes of a value what the parser would have read.
+// writeOut converts a value to the parser's tree.
 func writeOut(v *cuefile.Value, file string, data []byte) ast.Expr {
 	w := written{token.NewFile(file, -1, len(data))}
 	w.SetLinesForContent(data)

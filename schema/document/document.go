@@ -27,13 +27,13 @@ import (
 type Document struct {
 	File string
 	root *node
-	// expr is what the parser read, and text maps its places. Parts of a document and
+	// expr is the parser's tree, and text maps its positions. Parts of a document and
 	// .jsonl files have neither.
 	expr ast.Expr
 	text textIndex
 	// lines are the documents of a .jsonl file, which are its items.
 	lines []*Document
-	rules *Constraints // what the team demands of it
+	rules *Constraints // the team's demands
 	// flawed says that a node has flaws.
 	flawed bool
 	// file says that this is all of a file.
@@ -47,11 +47,11 @@ type node struct {
 	fields []field // of an object, in the order of the file
 	items  []*node // of a list
 	scalar string  // of the rest, as JSON
-	// written is a plain scalar as the file has it, where that differs from
-	// what it is read as: 012 is ten.
+	// written is the source of a plain scalar, if it differs from its value: 012 is
+	// ten.
 	written string
-	// flaws are what is wrong with the value as it is written, whatever it is
-	// to mean: a duplicate key, a number beyond all bounds.
+	// flaws are mistakes in the value as it is written, whatever its meaning: a
+	// duplicate key, a number beyond all bounds.
 	flaws []schema.Problem
 }
 
@@ -75,17 +75,16 @@ const (
 	unreadNode nodeKind = ""
 )
 
-// Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a
-// list of its lines, a .cue file what it evaluates to. Size, depth, duplicate
-// keys, encoding and the number of YAML documents are checked here, before any
-// schema.
+// Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a list of its
+// lines, a .cue file is its evaluated value. Size, depth, duplicate keys, encoding and
+// the number of YAML documents are checked here, before any schema.
 //
-// A file that cannot be read gives problems and no document. One of which some
-// values, or some lines of a .jsonl file, cannot be used gives both, so that the
-// rest is looked at too; Check of a part with such values has their errors.
+// An unreadable file gives problems and no document. A file with some unusable values,
+// or some unusable lines of a .jsonl file, gives both, so that the rest is checked too;
+// Check of a part with such values returns their errors.
 func Parse(file string, data []byte) (*Document, []schema.Problem) { return parseFile(file, data, nil) }
 
-// parseFile is Parse with a bound of what .cue files take.
+// parseFile is Parse with a bound for .cue files.
 func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []schema.Problem) {
 	if most := Limit(file); len(data) > most {
 		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), int64(most))}
@@ -117,7 +116,7 @@ func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []sc
 	return build(expr, text)
 }
 
-// build makes a document of what a parser read.
+// build converts a parser's tree to a document.
 func build(expr ast.Expr, text textIndex) (*Document, []schema.Problem) {
 	b := builder{textIndex: text}
 	root := b.node(expr, 0)
@@ -128,7 +127,7 @@ func build(expr ast.Expr, text textIndex) (*Document, []schema.Problem) {
 	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0}, problems
 }
 
-// allFlaws are those of the value and of all in it.
+// allFlaws returns the flaws of the value and everything in it.
 func (n *node) allFlaws() []schema.Problem {
 	out := slices.Clone(n.flaws)
 	for _, f := range n.fields {
@@ -158,8 +157,8 @@ func (s textIndex) position(p token.Pos) schema.Position {
 	return pos
 }
 
-// A builder turns the parser's tree into nodes, with their flaws, and collects
-// what leaves no document.
+// A builder converts the parser's tree to nodes, with their flaws, and collects the
+// problems that prevent a document.
 type builder struct {
 	textIndex
 	nodes    int
@@ -176,7 +175,7 @@ func (b *builder) fail(p token.Pos, rule, message, hint string) {
 // maxFlaws bounds the flaws of a file.
 const maxFlaws = 100
 
-// flaw notes what is wrong with a value of an otherwise usable document.
+// flaw records a mistake in a value of an otherwise usable document.
 func (b *builder) flaw(n *node, p schema.Problem) {
 	if p.Severity != schema.Error {
 		n.flaws = append(n.flaws, p)
@@ -313,8 +312,8 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 	}
 }
 
-// plain returns the text of a scalar of YAML where it is read as another; empty
-// where it is not. In the other languages what is written is what is read.
+// plain returns the source text of a YAML scalar if it differs from its value, else an
+// empty string. In other languages they never differ.
 func (b *builder) plain(n *node) string {
 	line := n.pos.Line - b.first
 	if ext := path.Ext(b.file); ext != ".yaml" && ext != ".yml" || line > len(b.lines) {

@@ -39,9 +39,9 @@ func FormatCUE(format string) (string, error) {
 	return schema.CUE(strings.TrimSuffix(dialect, ".yaml") + ".cue")
 }
 
-// FormatJSON returns a format as a JSON Schema (draft 2020-12) for editors. It
-// refuses no valid file, and lets some pass that are not: what depends on other
-// fields or files can hardly be said in it.
+// FormatJSON returns a format as a JSON Schema (draft 2020-12) for editors. It accepts
+// every valid file and some invalid ones: dependencies on other fields or files can
+// hardly be expressed.
 func FormatJSON(format string) ([]byte, error) {
 	w := &shape.Writer{Shape: shapeOf, Definitions: shapes().definitions, Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
 	out := fileSchema(w, format)
@@ -136,14 +136,13 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 	return nil
 }
 
-// expecteds are what the built-in evaluators of the domain dialect expect.
+// expecteds map the built-in evaluators of the domain dialect to their expected values.
 var expecteds = map[string]string{
 	"keyword": "#KeywordExpected", "two_pass": "#TwoPassExpected", "sql_executor": "#SQLExpected", "tool_call": "#ToolCallExpected",
 }
 
-// testSchema returns what a test is, and what it expects where it names a built-in
-// evaluator itself. An evaluator that its domain
-// names is unknown here.
+// testSchema returns the schema of a test, including its expected value if it names a
+// built-in evaluator itself. An evaluator named by its domain is unknown here.
 func testSchema(w *shape.Writer) shape.JSON {
 	all := []shape.JSON{w.Ref("#Test")}
 	for _, id := range slices.Sorted(maps.Keys(expecteds)) {

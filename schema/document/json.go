@@ -13,8 +13,8 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
-// readJSON lets the CUE parser see only what is JSON and not too deep: it
-// reads far more than JSON, and recurses as deep as the text goes.
+// readJSON only passes JSON of limited depth to the CUE parser, which accepts far more
+// than JSON, and recurses as deep as the text.
 func readJSON(file string, data []byte) (ast.Expr, *mistake) {
 	if at := tooDeep(data); at >= 0 {
 		return nil, placed(data, at, mistake{Rule: "too-deep", Message: fmt.Sprintf("values are nested more than %d deep", maxDepth), Hint: "flatten the file"})

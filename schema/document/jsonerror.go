@@ -24,7 +24,7 @@ var hintsOfLines = map[string]string{
 	"not valid JSON: the object that begins here is not closed": "close it in its line",
 }
 
-// jsonMistake returns in words of people what is wrong with JSON, and where.
+// jsonMistake describes a mistake in JSON with its position, in words for people.
 func jsonMistake(data []byte, err *json.SyntaxError) *mistake {
 	// The parser counts the byte that it does not take, but not the end.
 	at, problem := int(err.Offset)-1, err.Error()

@@ -22,8 +22,8 @@ func Limit(file string) int {
 	return schema.MaxFile
 }
 
-// parseLines reads a .jsonl file: every line that is not blank is an item of
-// the document. One that cannot be read is none, and costs the others nothing.
+// parseLines reads a .jsonl file: every non-blank line is an item of the document. An
+// unreadable line is skipped and does not affect the others.
 func parseLines(file string, data []byte) (*Document, []schema.Problem) {
 	doc := &Document{File: file, root: &node{pos: startOf(file), kind: listNode}}
 	var problems []schema.Problem
@@ -40,7 +40,7 @@ func parseLines(file string, data []byte) (*Document, []schema.Problem) {
 		}
 	}
 	if len(problems)+len(doc.lines) == 0 {
-		return parse(data, textIndex{file: file}, nil) // which says what is wrong with an empty file
+		return parse(data, textIndex{file: file}, nil) // which reports an empty file
 	}
 	if len(doc.lines) == 0 {
 		doc = nil
@@ -82,8 +82,8 @@ func (d *Document) isKind(kind nodeKind, path []any) bool {
 	return n != nil && n.kind == kind
 }
 
-// Part returns the value at a path as a document of its own, with the places
-// that it has in the file; nil where there is none.
+// Part returns the value at a path as a separate document, with its positions in the
+// file; nil without a value.
 func (d *Document) Part(path ...any) *Document {
 	if len(path) == 0 {
 		return d
@@ -101,9 +101,9 @@ func (d *Document) Part(path ...any) *Document {
 	return &Document{File: d.File, root: n, rules: d.rules, flawed: d.flawed}
 }
 
-// Dereferenced is the document with each {$ref: "#/a/b"} replaced by the value at that
-// place in it (see [syntax.Dereference]); a part of a document stays as it is. The problems
-// are those of a document that is too large then; the document is as it was.
+// Dereferenced returns the document with each {$ref: "#/a/b"} replaced by the value at
+// that place (see [dereference]); a part of a document is unchanged. If the result is
+// too large, it returns problems and the unchanged document.
 func (d *Document) Dereferenced() (*Document, []schema.Problem) {
 	if !slices.ContainsFunc(d.text.lines, func(line string) bool { return strings.Contains(line, "$ref") }) {
 		return d, nil

@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// MaxNamed bounds the files that one name with wildcards, or of a folder, stands for.
+	// MaxNamed bounds the files that one name with wildcards, or of a folder, selects.
 	MaxNamed = 1000
 	// maxWalked bounds the files and folders that are looked at for such a name.
 	maxWalked = 1_000_000
 )
 
-// A Selection says which files a name stands for.
+// A Selection describes the files that a name selects.
 type Selection struct {
 	// At is where the name is written.
 	At   schema.Position
 	Name string
-	// Folder is what is gone through; Fits says which of its files are meant.
+	// Folder is the folder to walk; Fits selects its files.
 	Folder string
 	Fits   func(file string) bool
 }
 
-// Select finds the files that a name stands for, as absolute paths of the repository
-// in the order of the folders. More than are looked at, a folder that cannot be read and a link that would fit
-// are errors, and then there are no files.
+// Select returns the files of a selection, as absolute paths of the repository in the
+// order of the folders. Too many files, an unreadable folder and a matching link are
+// errors, and then there are no files.
 func (s Source) Select(of Selection) ([]string, []schema.Problem) {
 	var files []string
 	var problems []schema.Problem

@@ -7,14 +7,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Place is a value of a document with the way to it, so that what is said of it has
-// a position. The place of no document has nothing in it.
+// A Place is a value of a document with its path, so that problems about it have a
+// position. The place of no document is empty.
 type Place struct {
 	Doc  *Document
 	Path []any
 }
 
-// Way is the way to what is at a path below the place.
+// Way returns the path of a value below the place.
 func (p Place) Way(path []any) []any { return append(slices.Clip(p.Path), path...) }
 
 // Sub is the place at a path below.
@@ -37,7 +37,7 @@ func (p Place) Text(path ...any) string {
 // IsText reports whether there is a string, which may be empty.
 func (p Place) IsText(path ...any) bool { return p.Doc != nil && p.Doc.IsText(p.Way(path)...) }
 
-// JSON returns the value at the path; nil where there is none.
+// JSON returns the value at the path, or nil.
 func (p Place) JSON(path ...any) json.RawMessage {
 	if p.Doc == nil {
 		return nil
@@ -75,7 +75,7 @@ func (p Place) IsList(path ...any) bool { return p.Doc != nil && p.Doc.IsList(p.
 // IsObject reports whether there is an object.
 func (p Place) IsObject(path ...any) bool { return p.Doc != nil && p.Doc.IsObject(p.Way(path)...) }
 
-// Keys are those of the object at the path, in the order of the file.
+// Keys returns the keys of the object at the path, in the file's order.
 func (p Place) Keys(path ...any) []string { return p.Doc.Keys(p.Way(path)...) }
 
 // Strings returns the list of strings at the path, or the one string as a list.
@@ -106,7 +106,7 @@ func (p Place) Problem(rule, message, hint string, path ...any) schema.Problem {
 // Decode fills v from the value, which was checked before.
 func (p Place) Decode(v any) error { return json.Unmarshal(p.JSON(), v) }
 
-// Piece is the value as a part of another document; one that is missing where there is none.
+// Piece returns the value as a part of another document, or a missing one.
 func (p Place) Piece(path ...any) Piece {
 	if p.Doc == nil {
 		return Piece{}

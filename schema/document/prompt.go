@@ -29,7 +29,7 @@ func NewPromptReader(files fs.FS, settings schema.Settings) *PromptReader {
 	return &PromptReader{files: files, settings: settings}
 }
 
-// A Prompt is the system prompt of a target. Its zero value is none.
+// A Prompt is the system prompt of a target. The zero Prompt means none.
 type Prompt struct {
 	// Layer has no text if the target has no prompt, or if Err says why it cannot be read.
 	Layer schema.Layer

@@ -12,9 +12,9 @@ import (
 // maxReferences bounds how many references lead to one value.
 const maxReferences = 16
 
-// dereference returns what was read with each {$ref: "#/a/b"} replaced by the value at
-// that place, over which the other keys of the object count. A reference to a place that
-// is not there, or to another file, stays as it is, and so does one that leads to itself.
+// dereference returns the tree with each {$ref: "#/a/b"} replaced by the value at that
+// place, overridden by the object's other keys. A reference to a missing place, to
+// another file, or to itself is unchanged.
 func dereference(expr ast.Expr) ast.Expr {
 	d := dereferencer{root: expr}
 	return d.value(expr, nil)
@@ -76,7 +76,7 @@ func (d *dereferencer) object(x *ast.StructLit, through []string) ast.Expr {
 	return &out
 }
 
-// fields are those of an object, with their values copied.
+// fields returns the fields of an object, with their values copied.
 func (d *dereferencer) fields(x *ast.StructLit, through []string) []ast.Decl {
 	var own []ast.Decl
 	for _, elt := range x.Elts {
@@ -90,7 +90,7 @@ func (d *dereferencer) fields(x *ast.StructLit, through []string) []ast.Decl {
 	return own
 }
 
-// label is the key of a field; empty where it is none.
+// label returns the key of a field, or an empty string.
 func label(elt ast.Decl) string {
 	f, isField := elt.(*ast.Field)
 	if !isField {
@@ -103,7 +103,7 @@ func label(elt ast.Decl) string {
 	return name
 }
 
-// pointer is the text of $ref of an object; empty where it has none.
+// pointer returns the $ref of an object, or an empty string.
 func pointer(x *ast.StructLit) string {
 	for _, elt := range x.Elts {
 		if lit, isLit := fieldValue(elt).(*ast.BasicLit); isLit && label(elt) == "$ref" {
@@ -122,7 +122,7 @@ func fieldValue(elt ast.Decl) ast.Expr {
 	return nil
 }
 
-// target is the value that a JSON pointer behind # leads to; nil where there is none.
+// target returns the value that a JSON pointer behind # refers to, or nil.
 func (d *dereferencer) target(pointer string) ast.Expr {
 	rest, isLocal := strings.CutPrefix(pointer, "#/")
 	if !isLocal {

@@ -29,7 +29,7 @@ var shapes = sync.OnceValue(func() storedShapes {
 // readShapes are those that were read from the stored ones: *shape.Shape by definition.
 var readShapes sync.Map
 
-// shapeOf returns what the built-in schemas say of a definition, for reading.
+// shapeOf returns the built-in shape of a definition, read-only.
 func shapeOf(def string) *shape.Shape {
 	if s, ok := readShapes.Load(def); ok {
 		return s.(*shape.Shape)
@@ -42,7 +42,7 @@ func shapeOf(def string) *shape.Shape {
 	return s
 }
 
-// Shapes returns what the built-in schemas say of each definition, for reading.
+// Shapes returns the built-in shape of each definition, read-only.
 func Shapes() map[string]*shape.Shape {
 	out := map[string]*shape.Shape{}
 	for _, def := range shapes().definitions {

@@ -26,19 +26,18 @@ type Source struct {
 	// begin; both relative to the repository root.
 	Root, KeyRoot string
 	Settings      schema.Settings
-	// Constraints are what the team demands of the definitions.
+	// Constraints are the team's demands on the definitions.
 	Constraints *Constraints
-	// Evaluations bounds what evaluating .cue files takes in all; nil for no
-	// bound but that of each file.
+	// Evaluations bounds the evaluation of all .cue files; nil only bounds each file.
 	Evaluations *cuefile.Budget
-	// Functions bounds what the functions of definitions take in all while these are
-	// compiled; nil for no bound but that of each call.
+	// Functions bounds all functions of definitions during compilation; nil only bounds
+	// each call.
 	Functions *javascript.Budget
-	// Budgets bound what each definition is multiplied to, and Budget does so for the one
-	// that is compiled, see [Source.Bounded].
+	// Budgets bound the multiplication of each definition, and Budget bounds the
+	// current one's, see [Source.Bounded].
 	Budgets *Budgets
 	Budget  *Budget
-	// Programs finds what programs are made of; nil finds the files around them.
+	// Programs finds the source files of programs; nil finds the files around them.
 	Programs *program.Finder
 	// Inputs are globs of further files of the programs of the definition that is compiled,
 	// from the repository root, see [Source.Bounded].
@@ -75,13 +74,13 @@ type Reference struct {
 	// Path is relative to the folder of that file, or begins with / for the
 	// repository root.
 	Path string
-	// Role says what the file is to the case, as in Input.
+	// Role is the file's role in the case, as in Input.
 	Role string
 	// Most bounds the bytes of the file; 0 means MaxFile.
 	Most int64
 }
 
-// A Lookup is what came of reading a Reference.
+// A Lookup is the result of reading a Reference.
 type Lookup struct {
 	// File has no path where nothing could be read.
 	File schema.File
@@ -203,7 +202,7 @@ func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []schema.
 }
 
 // TooLarge returns the problem of a definition that ReadFile refused for its size, and
-// whether that is what the error says.
+// whether the error means that.
 func TooLarge(file string, err error) (schema.Problem, bool) {
 	large, ok := errors.AsType[schema.FileTooLargeError](err)
 	return tooLarge(startOf(file), "the file", large.Size, large.Most), ok

@@ -25,10 +25,10 @@ const (
 
 // A mistake says why a text cannot be read.
 type mistake struct {
-	// Line and Column count from 1, columns in code points. They are 0 where
-	// the whole file is meant.
+	// Line and Column count from 1, columns in code points. They are 0 for the whole
+	// file.
 	Line, Column int
-	// Rule is a stable kebab-case name; Hint says what to write instead.
+	// Rule is a stable kebab-case name; Hint is the repair.
 	Rule, Message, Hint string
 }
 
@@ -72,7 +72,7 @@ func survive(read func(string, []byte) (ast.Expr, *mistake), file string, data [
 	return read(file, data)
 }
 
-// maxMistakes bounds those that are told about one text.
+// maxMistakes bounds the reported mistakes of one text.
 const maxMistakes = 20
 
 func checkText(data []byte) []mistake {
@@ -85,8 +85,8 @@ func checkText(data []byte) []mistake {
 	return encodingMistakes(data)
 }
 
-// encodingMistakes returns the mistakes of a text that is not UTF-8: one if it is UTF-16, else
-// those of its lines.
+// encodingMistakes returns the mistakes of a text that is not UTF-8: one if it is
+// UTF-16, else one per line.
 func encodingMistakes(data []byte) []mistake {
 	switch {
 	case isUTF16(data):
@@ -146,7 +146,7 @@ func readCUE(file string, data []byte, budget *cuefile.Budget) (ast.Expr, []mist
 	return writeOut(value, file, data), nil
 }
 
-// parserMistake is what a parser of CUE's says, with its place.
+// parserMistake returns the message of a CUE parser, with its position.
 func parserMistake(file string, err error) *mistake {
 	m := mistake{Line: 1, Column: 1, Rule: "syntax", Message: err.Error()}
 	var cueErr cueerrors.Error

@@ -109,7 +109,7 @@ func ReadTable(file schema.File) (*table, []schema.Problem) {
 	}
 }
 
-// Problems returns those of all rows, as many as are worth telling.
+// Problems returns the problems of all rows, up to a reasonable number.
 func (t *table) Problems() []schema.Problem {
 	var all []schema.Problem
 	for _, row := range t.Rows {
@@ -120,7 +120,7 @@ func (t *table) Problems() []schema.Problem {
 	return all
 }
 
-// Column returns the index of a column; -1 where there is none.
+// Column returns the index of a column, or -1.
 func (t *table) Column(name string) int {
 	for i, cell := range t.Head {
 		if cell.Text == name {
@@ -226,7 +226,7 @@ func (r *tableReader) unreadable(err error) schema.Problem {
 	return r.problem(parse.Line, parse.Column, "the table cannot be read: a quote is within a cell that has none around it", double)
 }
 
-// isOpen reports whether a quote has no end before that of the file.
+// isOpen reports whether a quote is never closed.
 func (r *tableReader) isOpen(err *csv.ParseError) bool {
 	last := len(strings.TrimRight(strings.Join(r.lines, "\n"), "\r\n"))
 	before := 0
@@ -240,7 +240,8 @@ func (r *tableReader) problem(line, column int, message, hint string) schema.Pro
 	return schema.Problem{Position: r.position(line, column), Severity: schema.Error, Rule: ruleTable, Message: message, Hint: hint}
 }
 
-// written is the column in the file of a column of what was read, both in bytes from 1.
+// written returns the column in the file for a column of the processed text, both in
+// bytes from 1.
 func (r *tableReader) written(line, column int) int {
 	n := 0
 	for _, at := range r.added[line] {
@@ -261,7 +262,7 @@ func (r *tableReader) position(line, column int) schema.Position {
 	return schema.Position{File: r.file, Line: line, Column: column}
 }
 
-// separators are those of tables other than CSV, with their names.
+// separators are the separators of other tables than CSV, with their names.
 var separators = []struct{ sign, name string }{{";", "a semicolon"}, {"\t", "a tab"}}
 
 // headProblems are about the names of columns.

@@ -17,9 +17,9 @@ const (
 // maxNeeds is how many needs are named.
 const maxNeeds = 5
 
-// Unread returns a sentence about a file some of whose cases are not run because they need something
-// that is not read. The map counts these cases by their need; the most frequent comes first. The
-// sentence is empty if there are none.
+// Unread returns a sentence about a file with cases that are not run because of an
+// unsupported need. The map counts these cases by their need; the most frequent comes
+// first. The sentence is empty without any.
 func Unread(cases map[string]int, all int) string {
 	if len(cases) == 0 {
 		return ""

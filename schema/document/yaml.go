@@ -32,7 +32,8 @@ func readYAML(file string, data []byte) (ast.Expr, *mistake) {
 // inText matches a ? that a text without quotes may have within [ ] and { }.
 var inText = lazyregexp.New(`([^\s,\[\]{}?])\?`)
 
-// substitute stands for a ? within a text. It is for private use, so that no text has it.
+// substitute replaces a ? within a text. It is a private-use character, so no text has
+// it.
 const substitute = '\U0010F3FF'
 
 // withoutQuestions puts a substitute into the place of each ? within a text, since the parser ends
@@ -44,7 +45,7 @@ func withoutQuestions(data []byte) []byte {
 	return inText.ReplaceAll(data, []byte("${1}"+string(substitute)))
 }
 
-// restore undoes what withoutQuestions did to the texts of a document.
+// restore reverts withoutQuestions in the texts of a document.
 func restore(n *yaml.Node) {
 	n.Value = strings.ReplaceAll(n.Value, string(substitute), "?")
 	for _, inner := range n.Content {
@@ -52,8 +53,8 @@ func restore(n *yaml.Node) {
 	}
 }
 
-// decodeYAML reads the document of a text, which is data or a variant of it that has the same
-// characters at the same places but for substitutes. The error is that of the parser.
+// decodeYAML reads the document of a text, which is data or a variant with the same
+// characters at the same places except for substitutes. The error is the parser's.
 func decodeYAML(file string, data, text []byte) (ast.Expr, *mistake, error) {
 	var docs [2]yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))

@@ -38,8 +38,7 @@ func yamlMistake(data []byte, err error) *mistake {
 // yamlPlace is how the parser begins the text of an error.
 var yamlPlace = lazyregexp.New(`^yaml: (?:line ([0-9]+): )?`)
 
-// problemOf returns what the parser says, and the line that it names: 1 where it
-// names none.
+// problemOf returns the parser's message, and the line that it names, or 1.
 func problemOf(err error) (problem string, line int) {
 	text := err.Error()
 	found := yamlPlace.FindStringSubmatch(text)
@@ -65,7 +64,7 @@ type search struct {
 	problem string
 	line    int // that the parser names
 	left    int // of maxSearch
-	depth   int // of brackets, whose square is what parsing them takes
+	depth   int // nesting of brackets, whose square is the cost of parsing them
 }
 
 // depthOf tells how many brackets are open at most, in texts and comments too.
@@ -111,8 +110,8 @@ func (s *search) findPosition() int {
 	return s.lineAt(end)
 }
 
-// lineEnd returns the end of the line with the problem, of which so many bytes
-// were read: that of the first text by lines that has it, and has it for good.
+// lineEnd returns the end of the line with the problem, of which so many bytes were
+// read: the end of the first prefix by lines that has the problem permanently.
 func (s *search) lineEnd(read int) int {
 	starts := []int{0}
 	for i, b := range s.data[:read] {
@@ -121,7 +120,7 @@ func (s *search) lineEnd(read int) int {
 		}
 	}
 	starts = append(starts, read)
-	for _, n := range []int{s.line, s.line + 1} { // what is not closed begins here
+	for _, n := range []int{s.line, s.line + 1} { // an unclosed part begins here
 		if n < len(starts) && s.hasProblem(starts[n]) && !s.hasProblem(starts[n-1]) {
 			return starts[n]
 		}
@@ -162,7 +161,7 @@ func decodeAll(r io.Reader) error {
 	}
 }
 
-// An explanation says in other words what the parser says.
+// An explanation rewords the parser's message.
 type explanation struct {
 	message, hint string
 	// atLine puts the place to where the line begins, begins to where these
@@ -175,7 +174,7 @@ type explanation struct {
 // questions is the rest of a text without quotes that has a question mark in it.
 var questions = lazyregexp.New(`^[^"'?\[\]{},]*\?`)
 
-// explainYAML returns what is wrong at a place, and what is done about it.
+// explainYAML describes the mistake at a position, and its repair.
 func explainYAML(problem string, data []byte, at int) explanation {
 	c, _ := utf8.DecodeRune(data[at:])
 	anchor, isAnchor := strings.CutPrefix(problem, "unknown anchor ")
@@ -197,7 +196,7 @@ func explainYAML(problem string, data []byte, at int) explanation {
 	return explanation{message: problem, hint: "look for a missing colon, quote or bracket, or an indentation that is off, in or before this line", atLine: true}
 }
 
-// explanations are those of what the parser says.
+// explanations map the parser's messages.
 var explanations = map[string]explanation{
 	"mapping values are not allowed in this context": {
 		message: "a key is not allowed here", hint: "put a text with a colon in it in quotes; if this is meant as a key, give its line the indentation of the other keys",

@@ -16,10 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A yamlTree makes of YAML nodes what the parser of JSON would have read. CUE
-// can do so, too, but takes the columns of YAML, which count characters, for
-// bytes, breaks off over line ends that are YAML's alone, and lets what is
-// merged win over the keys of the same mapping.
+// A yamlTree converts YAML nodes to the tree of the JSON parser. CUE can do so, too,
+// but treats YAML's columns, which count characters, as bytes, stops at line ends that
+// only YAML has, and lets merged values win over the keys of the same mapping.
 type yamlTree struct {
 	file *token.File
 	data []byte
@@ -88,8 +87,8 @@ func null(at token.Pos) ast.Expr {
 	return &ast.BasicLit{ValuePos: at, Kind: token.NULL, Value: "null"}
 }
 
-// expr makes the value of a node. An alias has the position where it is written; what is
-// in it, where the anchor is.
+// expr converts a node to a value. An alias has the position of its use; its content
+// has the anchor's.
 func (t *yamlTree) expr(n *yaml.Node, at token.Pos) ast.Expr {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -110,8 +109,8 @@ func (t *yamlTree) expr(n *yaml.Node, at token.Pos) ast.Expr {
 	return t.scalar(n, at)
 }
 
-// fields are those of a mapping, and behind them what is merged into it: the
-// first of a name wins.
+// fields returns the fields of a mapping, followed by merged ones: the first of a name
+// wins.
 func (t *yamlTree) fields(n *yaml.Node) []*ast.Field {
 	var own, merged []*ast.Field
 	isMerged := false
@@ -185,7 +184,7 @@ func (t *yamlTree) label(key *yaml.Node) ast.Label {
 	return &ast.BasicLit{ValuePos: at, Kind: token.STRING, Value: literal.String.Quote(text)}
 }
 
-// octal is how YAML 1.1 writes integers in base 8, and what looks like one.
+// octal matches integers in base 8 as in YAML 1.1, and similar texts.
 var octal = lazyregexp.New(`^0[0-9_]+$`)
 
 func (t *yamlTree) scalar(n *yaml.Node, at token.Pos) ast.Expr {

@@ -20,15 +20,15 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// evaluatorTypes are those of the evaluators by the names that AgentV 4 gives them.
+// evaluatorTypes maps AgentV 4's names to evaluator types.
 var evaluatorTypes = map[string]string{
 	"llm-grader": "llm_judge", "llm-judge": "llm_judge", "llm-rubric": "llm_judge", "code-grader": "code_judge", "code-judge": "code_judge", "script": "code_judge",
 	"rubrics": "rubric", "rubric": "rubric", "tool-trajectory": "tool_trajectory", "field-accuracy": "field_accuracy",
 	"execution-metrics": "execution_metrics", "latency": "latency", "cost": "cost", "token-usage": "token_usage", "composite": "composite",
 }
 
-// assertions are the evaluators of a test: its own, then those of the suite. All
-// bare texts are one list of criteria at the place of the first.
+// assertions returns the evaluators of a test: its own, then the suite's. All bare
+// texts are one list of criteria at the place of the first.
 func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 	lists := []document.Place{c.tc.Sub("assertions"), c.tc.Sub("execution", "assertions")}
 	if !c.tc.Truth("execution", "skip_defaults") {
@@ -144,7 +144,7 @@ func (c *compiler) assertionSpec(p document.Place, kind string, threshold float6
 			return c.rubricOf(p, kind), rule
 		}
 		criteria, weights := c.rubrics(list, threshold)
-		rule.Weights = weights.Weights // what is required only bears on the assertion, not on the row
+		rule.Weights = weights.Weights // required parts only affect the assertion, not the row
 		return evaluator.Rubrics{Criteria: criteria, Target: c.judge(p), Subject: c.subject()}, rule
 	case "code_judge":
 		return c.grader(p, kind), rule
@@ -189,7 +189,7 @@ func (c *compiler) rubricOf(p document.Place, kind string) schema.Spec {
 	return spec
 }
 
-// aboutCalls are the assertions of AgentV 5 about what the target did to answer.
+// aboutCalls are the assertions of AgentV 5 about the target's calls.
 var aboutCalls = []string{
 	evaluator.CallsUsed, evaluator.CallsInSequence, evaluator.CallsWithArgs, evaluator.CallsCounted, evaluator.CallsOfSkills, "trajectory:goal-success",
 }
@@ -223,7 +223,8 @@ func (c *compiler) trajectoryCalls(p document.Place, kind string) (schema.Spec, 
 // have its own.
 var ofAssertions = []string{"type", "metric", "weight", "required", "min_score", "negate", "provider", "target", "config", "threshold", "transform"}
 
-// fieldsOfCalls is what an assertion about calls says next to its type, as a value.
+// fieldsOfCalls returns the fields of an assertion about calls next to its type, as a
+// value.
 func fieldsOfCalls(p document.Place) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	for _, key := range p.Keys() {
@@ -293,7 +294,7 @@ func (c *compiler) trajectoryOfTest(p document.Place) schema.Spec {
 	return spec
 }
 
-// stepFields are those of a step of a trajectory.
+// stepFields are the fields of a step of a trajectory.
 var stepFields = []string{"tool", "args", "args_match", "max_duration_ms"}
 
 // checkSteps refuses a step whose arguments would not be compared by a typing error.
@@ -311,7 +312,7 @@ func (c *compiler) checkSteps(p document.Place) {
 	}
 }
 
-// compositeOfTest makes one score of those of other assertions.
+// compositeOfTest combines the scores of other assertions.
 func (c *compiler) compositeOfTest(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	rule := schema.Rule{Threshold: threshold}
 	var spec evaluator.Composite
@@ -348,7 +349,7 @@ func (c *compiler) compositeOfTest(p document.Place, threshold float64) (schema.
 	return spec, rule
 }
 
-// coded takes what was read of code into the case.
+// coded adds the parsed code to the case.
 func (c *compiler) coded(read assertion.Coded) assertion.Coded {
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
 	if read.Need != "" {
@@ -357,8 +358,8 @@ func (c *compiler) coded(read assertion.Coded) assertion.Coded {
 	return read
 }
 
-// transformed has an evaluator look at what the transforms of the test and of the assertion make
-// of the answer. Neither calls nor what a sample takes are transformed.
+// transformed applies the transforms of the test and of the assertion to the answer
+// before an evaluator. Calls and quantities of a sample are not transformed.
 func (c *compiler) transformed(spec schema.Spec, p document.Place) schema.Spec {
 	var steps []string
 	for _, from := range []document.Place{c.tc.Sub("transform"), p.Sub("transform")} {
@@ -391,8 +392,8 @@ func (c *compiler) comparison(p document.Place, kind string, threshold float64) 
 	return read.Spec, schema.Rule{Threshold: 1}
 }
 
-// graded is the rule of what says a score, and whether it passes, which bears on the reason
-// alone.
+// graded returns the rule of a measurement with a score and a pass, which only affects
+// the reason.
 func graded(threshold float64) schema.Rule {
 	return schema.Rule{Threshold: threshold, Weights: map[string]float64{evaluator.GradedPass: 0}}
 }
@@ -406,7 +407,8 @@ func (c *compiler) skill(p document.Place) schema.Spec {
 	return evaluator.SkillTrigger{Skill: p.Text("skill"), Never: p.Has("should_trigger") && !p.Truth("should_trigger")}
 }
 
-// unreadTypes are assertions that AgentV has had and Gavel does not read, with what each needs.
+// unreadTypes are assertions that AgentV once had and that are unsupported, with their
+// needs.
 var unreadTypes = map[string]string{
 	"agent-judge": "a judge with tools (agent-judge)", "agent-grader": "a judge with tools (agent-grader)", "agent-rubric": "a judge with tools (agent-rubric)",
 	"webhook": "a program (webhook)", "trigger-judge": "the assertion trigger-judge", "inline-assert": "a program (inline-assert)",

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// composite reads an evaluator that is made of others.
+// composite reads an evaluator that combines others.
 func (c *compiler) composite(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.Composite
 	rule := schema.Rule{Threshold: threshold}

@@ -1,9 +1,9 @@
-// Package evalcase reads the evalcase dialect: suites of cases with rubrics
-// and evaluators, as YAML, JSON, CUE, or one case per line next to a YAML file
-// with what they have in common.
+// Package evalcase reads the evalcase dialect: suites of cases with rubrics and
+// evaluators, as YAML, JSON, CUE, or one case per line next to a YAML file with their
+// common settings.
 //
-// Most callers want [Load]. A case with problems is left out; the others of
-// its suite are compiled all the same.
+// Most callers want [Load]. A case with problems is left out; the others of its suite
+// are still compiled.
 package evalcase
 
 import (
@@ -32,7 +32,7 @@ const (
 	borderline = 0.6
 )
 
-// A suite is what the cases of a file share.
+// A suite is the shared state of a file's cases.
 type suite struct {
 	document.Source
 	file string
@@ -40,7 +40,7 @@ type suite struct {
 	// lines, or nowhere.
 	keys   document.Place
 	inputs []schema.Input
-	// lookups are remembered, since what a suite names is read for every case.
+	// lookups are cached, since files named by a suite are read for every case.
 	lookups  map[document.Reference]document.Lookup
 	docs     map[string]*document.Document // of the files with tests, by their paths
 	last     []schema.Input                // of the case before
@@ -50,8 +50,8 @@ type suite struct {
 	isTests bool
 	// form is the version of AgentV that the suite is of; empty for the format's own.
 	form string
-	// needs and needOfAll are what tests of AgentV 5 need and is not read, by their
-	// ids and of all.
+	// needs and needOfAll are unsupported needs of AgentV 5 tests, by their ids and of
+	// all.
 	needs      map[string]string
 	needOfAll  string
 	judges     map[string]document.Place // of tests of AgentV 5, by their ids
@@ -60,7 +60,7 @@ type suite struct {
 	twice      []schema.Problem          // warnings about targets that are listed twice
 	trials     trialPlan                 // of every test
 	named      document.Place            // the one of several targets that the test is compiled for
-	// lacking counts the tests that are not run, by what they need.
+	// lacking counts the tests that are not run, by their needs.
 	lacking map[string]int
 }
 
@@ -155,8 +155,8 @@ func (s *suite) takenOver(cases []aimed) int {
 	return n
 }
 
-// rewritten is a suite of AgentV 5 as one of AgentV 4, and every other document as it
-// is; nil where the suite has errors.
+// rewritten converts a suite of AgentV 5 to AgentV 4, and returns every other document
+// unchanged; nil if the suite has errors.
 func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.Document) {
 	if !IsV5(doc) {
 		return nil, doc
@@ -167,8 +167,8 @@ func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.D
 	return out.Problems, out.Doc
 }
 
-// open checks what is said of the suite as a whole. It is not usable when
-// something that all cases build on is wrong.
+// open checks the suite as a whole. It is unusable if a part that all cases depend on
+// is wrong.
 func (s *suite) open(doc *document.Document) ([]schema.Problem, bool) {
 	var problems []schema.Problem
 	switch {
@@ -266,7 +266,7 @@ func (s *suite) unreadSidecar(read string) []schema.Problem {
 	}}
 }
 
-// name is what the suite is called in reports.
+// name returns the suite's name in reports.
 func (s *suite) name() string {
 	return cmp.Or(s.keys.Text("name"), s.keys.Text("dataset"), s.Key(s.file, ""))
 }
@@ -276,20 +276,20 @@ type compiler struct {
 	*suite
 	tc document.Place
 	caseFile
-	// target is what is known of the case's target; nothing can be checked
-	// where known is false.
+	// target has the settings of the case's target; nothing can be checked if known is
+	// false.
 	target schema.TargetSettings
 	known  bool
 
 	answer       answer
 	hasWorkspace bool
-	// lacks is what the case needs and is not read; it is not run for it.
+	// lacks are the case's unsupported needs; it is not run because of them.
 	lacks    []string
 	inputs   []schema.Input
 	problems []schema.Problem
 }
 
-// caseFile is what a case says of itself in plain fields.
+// caseFile has the plain fields of a case.
 type caseFile struct {
 	ID              string `json:"id"`
 	ExpectedOutcome string `json:"-"`
@@ -299,8 +299,8 @@ type caseFile struct {
 	Note            string `json:"note"`
 }
 
-// compile makes a case of an item, of which some problems are known. An
-// item with errors has none.
+// compile compiles an item to a case; known are its known problems. An item with errors
+// has no case.
 func (s *suite) compile(doc *document.Document, known []schema.Problem) (*schema.Case, []schema.Problem) {
 	c := &compiler{suite: s, tc: document.Place{Doc: doc}, inputs: slices.Clone(s.inputs)}
 	err := doc.Decode(&c.caseFile)
@@ -358,7 +358,7 @@ func (c *compiler) build() *schema.Case {
 	switch {
 	case hasOutcome || c.isTests && !slices.ContainsFunc(tc.Evaluators, func(ev schema.Evaluator) bool { return ev.Fallback }):
 	case c.checksJudge(tc.Evaluators):
-		tc.Evaluators = nil // a judge would not know what to look for
+		tc.Evaluators = nil // a judge would not know the criteria
 	case c.isTests:
 		c.fail(c.tc.Problem("missing-field", "the test says nothing that can be judged", `add "assertions": [{"type": "contains", "value": …}], or "criteria": … for a judge`))
 	default:
@@ -380,8 +380,8 @@ func (s *suite) sharedInputs(own []schema.Input) []schema.Input {
 	return s.last
 }
 
-// checksJudge reports whether the checks within the case take the place of all of its
-// evaluators, so that no judge needs to know what success is.
+// checksJudge reports whether the checks within the case replace all of its evaluators,
+// so that no judge needs to know the expected outcome.
 func (c *compiler) checksJudge(all []schema.Evaluator) bool {
 	return c.tc.Has("checks") && !slices.ContainsFunc(all, func(ev schema.Evaluator) bool { return !ev.Fallback })
 }
@@ -403,8 +403,7 @@ func (c *compiler) outcome() bool {
 	return written != ""
 }
 
-// checkExecution looks at execution of the case; that of the suite was looked
-// at with the suite.
+// checkExecution checks the case's execution; the suite's was checked with the suite.
 func (c *compiler) checkExecution() {
 	shape := "#EvalcaseExecution"
 	if c.isTests {
@@ -466,8 +465,8 @@ func (c *compiler) checkDefault(at document.Place) {
 	c.problems = append(c.problems, *why)
 }
 
-// resolve finds the target that is named at a place; empty where it is not
-// known, and for the name default where no target has it.
+// resolve returns the target named at a place; empty if it is unknown, and for the name
+// default if no target has it.
 func (c *compiler) resolve(p document.Place) string {
 	if own, ok, _ := c.Settings.FindTarget(schema.QualifiedTarget(p.Text(), c.file)); ok {
 		return own // which another file has otherwise
@@ -499,7 +498,7 @@ func (c *compiler) policy() schema.Policy {
 	}
 }
 
-// timeout is that of the case, else of the suite; 0 where neither writes one.
+// timeout returns the case's timeout, else the suite's, or 0.
 func (c *compiler) timeout() time.Duration {
 	written := cmp.Or(c.tc.Number("execution", "timeout_seconds"), c.keys.Number("execution", "timeout_seconds"))
 	return time.Duration(written * float64(time.Second))
@@ -513,7 +512,7 @@ func (c *compiler) warn(p schema.Problem) {
 	c.problems = append(c.problems, p)
 }
 
-// read reads what a part names, once for all cases of the suite.
+// read reads a file named by a part, once for all cases of the suite.
 func (c *compiler) read(p document.Place, name, role string, most int64) (schema.File, bool) {
 	ref := document.Reference{At: p.At(), Path: name, Role: role, Most: most}
 	found, ok := c.lookups[ref]

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// definitions are those of the evaluators by type.
+// definitions maps evaluator types to their definitions.
 var definitions = map[string]string{
 	"code_judge": "#EvalcaseCodeJudge", "llm_judge": "#EvalcaseLLMJudge", "rubric": "#EvalcaseRubricEvaluator",
 	"composite": "#EvalcaseComposite", "tool_trajectory": "#EvalcaseToolTrajectory",
@@ -60,7 +60,7 @@ func (c *compiler) evaluators(threshold float64) []schema.Evaluator {
 	return out
 }
 
-// listed finds the list of evaluators: that of the case wins.
+// listed returns the list of evaluators: the case's wins.
 func (c *compiler) listed() document.Place {
 	own, short := c.tc.Sub("execution", "evaluators"), c.tc.Sub("evaluators")
 	switch {
@@ -123,7 +123,7 @@ func (c *compiler) evaluator(p document.Place, threshold float64) (schema.Evalua
 	def, ok := definitions[kind]
 	switch {
 	case !p.IsObject():
-		return schema.Evaluator{}, false // which the check of the list has said
+		return schema.Evaluator{}, false // the check of the list has reported it
 	case !ok && p.IsText("type"):
 		c.unknownType(p.Sub("type"), kind)
 		return schema.Evaluator{}, false
@@ -166,8 +166,8 @@ func (c *compiler) checkFields(p document.Place, def string, isOpen bool) bool {
 	return !schema.HasErrors(found)
 }
 
-// handedOver makes notes of what looks like a mistake in the names of fields that a
-// program gets, and leaves out what is unknown and looks like nothing.
+// handedOver turns probable mistakes in the names of a program's fields into notes, and
+// drops other unknown names.
 func (c *compiler) handedOver(found []schema.Problem, p document.Place) []schema.Problem {
 	return slices.DeleteFunc(found, func(x schema.Problem) bool {
 		if x.Rule == "unknown-field" && x.Severity == schema.Error && p.Has("type") {
@@ -205,12 +205,12 @@ func (c *compiler) spec(p document.Place, kind string, threshold float64) (schem
 	return c.measured(p, kind, threshold)
 }
 
-// subject is what every judge is told about the case.
+// subject returns every judge's data about the case.
 func (c *compiler) subject() evaluator.Subject {
 	return evaluator.Subject{ExpectedOutcome: c.ExpectedOutcome, Reference: c.answer.reference, Note: c.Note}
 }
 
-// judge returns the model that an evaluator names, else that of the case's target,
+// judge returns the model that an evaluator names, else the judge of the case's target,
 // or nothing.
 func (c *compiler) judge(p document.Place) string {
 	if p.Text("target") == "" {
@@ -219,8 +219,8 @@ func (c *compiler) judge(p document.Place) string {
 	return c.Settings.Judge(c.resolve(p.Sub("target")))
 }
 
-// standardJudge judges where nothing names a judge: the one of the suite, else that of the target;
-// empty for the role.
+// standardJudge returns the default judge: the suite's, else the target's; empty for
+// the role.
 func (c *compiler) standardJudge() string {
 	if p := c.judges[c.ID]; p.Text() != "" {
 		return c.Settings.Judge(c.resolve(p))
@@ -247,7 +247,7 @@ func (c *compiler) trajectory(p document.Place) schema.Spec {
 	return spec
 }
 
-// quantities are the bounds that evaluators may have, with what each bounds.
+// quantities maps evaluators to their possible bounds, with the bounded quantities.
 var quantities = map[string]map[string]string{
 	"execution_metrics": {
 		"max_tool_calls": evaluator.ToolCallCount, "max_llm_calls": evaluator.ModelCallCount,
@@ -262,7 +262,7 @@ var quantities = map[string]map[string]string{
 	},
 }
 
-// measured reads the bounds of what a sample takes.
+// measured reads the bounds of a sample's quantities.
 func (c *compiler) measured(p document.Place, kind string, threshold float64) (schema.Spec, schema.Rule) {
 	spec, rule := evaluator.Measured{Type: kind}, schema.Rule{Threshold: threshold}
 	for _, key := range p.Keys() {
@@ -292,8 +292,7 @@ func (c *compiler) measured(p document.Place, kind string, threshold float64) (s
 // one that is wanted, where the evaluator does not say it.
 const explorationTolerance = 0.2
 
-// exploration reads the share of calls that is to be spent on reading; nil where
-// none is written.
+// exploration reads the share of calls for reading; nil without one.
 func (c *compiler) exploration(p document.Place) *evaluator.Exploration {
 	if !p.Has("target_exploration_ratio") {
 		if p.Has("exploration_tolerance") {

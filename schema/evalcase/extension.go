@@ -23,7 +23,8 @@ var kindsOfRules = []string{"skills", "hooks", "agents", "rules"}
 // events are when extensions run, in the order in which they do for one sample.
 var extensionEvents = []string{"beforeAll", "beforeEach", "afterEach", "afterAll"}
 
-// callers start the function of a file that is an extension. They read what every hook reads.
+// extensionCallers start the function of a file that is an extension. They read the
+// input of every hook.
 var extensionCallers = map[string][]string{
 	"node": {"node", "-e", callJavaScript}, "bun": {"bun", "-e", callJavaScript},
 	"python3": {"python3", "-c", `import importlib.util, inspect, json, os, sys

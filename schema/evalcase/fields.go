@@ -16,7 +16,7 @@ import (
 // maxPattern bounds a pattern, whose compiled form grows with it.
 const maxPattern = 4096
 
-// fieldFile is what a definition says of a field.
+// fieldFile is the content of a field's definition.
 type fieldFile struct {
 	Path      string   `json:"path"`
 	Match     string   `json:"match"`
@@ -27,8 +27,8 @@ type fieldFile struct {
 	Formats   []string `json:"formats"`
 }
 
-// fields reads which fields of the answer are compared, and takes what they
-// are compared with from the expected answer.
+// fields reads the compared fields of the answer, and takes their expected values from
+// the expected answer.
 func (c *compiler) fields(p document.Place, threshold float64) (schema.Spec, schema.Rule) {
 	var spec evaluator.FieldAccuracy
 	rule := schema.Rule{Threshold: threshold}
@@ -36,7 +36,7 @@ func (c *compiler) fields(p document.Place, threshold float64) (schema.Spec, sch
 		rule.Aggregate = schema.Aggregate(how)
 	}
 	if c.answer.isBroken {
-		return spec, rule // what is missing in it would only follow
+		return spec, rule // missing fields in it would only be consequences
 	}
 	switch text := strings.TrimSpace(c.answer.reference); {
 	case c.answer.value == nil && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")):
@@ -111,7 +111,7 @@ func (c *compiler) field(item document.Place, f fieldFile) evaluator.Field {
 	return out
 }
 
-// unused warns of what says how to compare and means nothing to the match.
+// unused warns about settings of a comparison that its match ignores.
 func (c *compiler) unused(item document.Place, f fieldFile) {
 	owners := map[string]string{"tolerance": "numeric_tolerance", "relative": "numeric_tolerance", "formats": "date"}
 	for _, key := range []string{"tolerance", "relative", "formats"} {
@@ -121,7 +121,7 @@ func (c *compiler) unused(item document.Place, f fieldFile) {
 	}
 }
 
-// text checks what is compared as a text.
+// text checks a field that is compared as a text.
 func (c *compiler) text(f fieldFile, expected json.RawMessage) {
 	var text string
 	if string(expected) == "null" || json.Unmarshal(expected, &text) != nil {

@@ -38,8 +38,8 @@ func NewFragmentFinder(files fs.FS) *FragmentFinder {
 	return &FragmentFinder{files: files, suites: map[string][]namedSuite{}, found: map[string]string{}}
 }
 
-// Suite returns the suite that names a file as a part of it, from the folder of the file or one above.
-// It is empty if there is none, or if the document has more than tests.
+// Suite returns the suite, from the folder of the file or one above, that names a file
+// as a part. It is empty without one, or if the document has more than tests.
 func (f *FragmentFinder) Suite(doc *document.Document) string {
 	if !isFragment(doc) {
 		return ""
@@ -150,7 +150,7 @@ func (f *FragmentFinder) read(file string) namedSuite {
 	return out
 }
 
-// A fragment is the files that a name of tests stands for: a glob or a folder.
+// A fragment is the set of files that a name of tests selects: a glob or a folder.
 type fragment struct {
 	// Files are absolute paths of the repository, sorted.
 	Files []string

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/image"
 )
 
-// maxPath is how long a path may be; what is longer is a broken image.
+// maxPath bounds a path; a longer text is a broken image.
 const maxPath = 1024
 
 // imageBlock reads an image: a data: URI, base64 that holds one, else a file.

@@ -38,8 +38,8 @@ func (c *compiler) llmJudge(p document.Place) schema.Spec {
 	return spec
 }
 
-// used keeps of the subject what a template shows, so that nothing else counts
-// for the judgement. The note reaches every judge.
+// used keeps only the parts of the subject that a template shows, so that nothing else
+// affects the judgement. The note reaches every judge.
 func (c *compiler) used(template string) evaluator.Subject {
 	names := evaluator.VariablesOf(template)
 	all := c.subject()
@@ -88,9 +88,8 @@ func (c *compiler) template(p document.Place, known []string) string {
 	return text
 }
 
-// promptFile returns the path of a prompt that is in a file: what follows
-// file://, and a single line without white space and variables. Every other text
-// is the prompt itself.
+// promptFile returns the path of a prompt in a file: the text after file://, or a
+// single line without white space and variables. Every other text is the prompt itself.
 func promptFile(text string) (file string, is bool) {
 	if file, is := strings.CutPrefix(strings.TrimSpace(text), "file://"); is {
 		return file, true
@@ -127,8 +126,7 @@ func (c *compiler) mayAsk(p document.Place, spec *evaluator.CodeJudge) {
 	}
 }
 
-// config is what a program is handed: config, and every field next to it that
-// the format does not know.
+// config returns a program's configuration: config, and every unknown field next to it.
 func (c *compiler) config(p document.Place, def string) json.RawMessage {
 	known := document.Fields(def)
 	if def == "#EvalcasePrompt" {
@@ -164,8 +162,8 @@ func (c *compiler) config(p document.Place, def string) json.RawMessage {
 	return raw
 }
 
-// program reads the command at a position, with the files that it is
-// made of. It runs in cwd, else in the folder of the file that names it.
+// program reads the command at a position, with its source files. It runs in cwd, else
+// in the folder of the file that names it.
 func (c *compiler) program(p, script document.Place) *evaluator.Program {
 	reader := command.Reader{Source: c.Source, Lookup: c.Read}
 	dir, problem := reader.Folder(p.Doc.File, p.Text("cwd"))
@@ -194,7 +192,7 @@ func (c *compiler) program(p, script document.Place) *evaluator.Program {
 	return &evaluator.Program{Argv: known.Argv, Files: known.Files, Built: known.Built, Dir: dir, Timeout: c.timeout()}
 }
 
-// rubrics reads a list of criteria and what decides about them.
+// rubrics reads a list of criteria and their rule.
 func (c *compiler) rubrics(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
 	criteria, rule, problems := readRubrics(list, threshold)
 	c.problems = append(c.problems, problems...)

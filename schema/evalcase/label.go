@@ -43,10 +43,10 @@ func keyed(p document.Place) map[string]string {
 	return out
 }
 
-// maxMetadata bounds what results repeat of the metadata of a case, in bytes.
+// maxMetadata bounds the case metadata that results repeat, in bytes.
 const maxMetadata = 8 << 10
 
-// readFacts are what the results of AgentV say of a test of a suite.
+// readFacts returns the data about a suite's test in AgentV's results.
 func readFacts(suite, test document.Place) schema.Facts {
 	out := schema.Facts{Category: suite.Text("category"), Tags: keyed(suite.Sub("tags"))}
 	if raw := test.JSON("metadata"); test.IsObject("metadata") && len(raw) <= maxMetadata {

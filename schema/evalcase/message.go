@@ -18,7 +18,7 @@ const (
 	maxImage = 8 << 20
 )
 
-// An answer is what is expected of the target.
+// An answer is the expected answer of the target.
 type answer struct {
 	messages []schema.Message
 	// reference is the answer as text, value as JSON where it is JSON.
@@ -29,7 +29,7 @@ type answer struct {
 	isBroken bool
 }
 
-// conversation is what is said to the target.
+// conversation is the input of the target.
 type conversation struct {
 	system   string
 	layers   []schema.Layer
@@ -37,7 +37,7 @@ type conversation struct {
 	turns    [][]schema.Message // after the replies to messages
 }
 
-// size is how many bytes of text are said.
+// size returns the bytes of text.
 func (said conversation) size() int {
 	n := len(said.system)
 	for _, list := range append([][]schema.Message{said.messages}, said.turns...) {
@@ -48,7 +48,7 @@ func (said conversation) size() int {
 	return n
 }
 
-// talk returns what is said to the target, in the form of the suite.
+// talk returns the target's input, in the form of the suite.
 func (c *compiler) talk() conversation {
 	if c.isTests {
 		c.readTest()
@@ -57,8 +57,7 @@ func (c *compiler) talk() conversation {
 	return c.input()
 }
 
-// input returns what is said to the target. Where both forms are written,
-// input_messages counts.
+// input returns the target's input. If both forms are written, input_messages counts.
 func (c *compiler) input() conversation {
 	short, full := c.tc.Sub("input"), c.tc.Sub("input_messages")
 	switch {
@@ -87,8 +86,8 @@ func isSame(a, b []schema.Message) bool {
 	return err == nil && otherErr == nil && string(one) == string(other)
 }
 
-// said reads one form of the input. The system messages that come first are the
-// system prompt, as every target takes one.
+// said reads one form of the input. Leading system messages are the system prompt,
+// since every target accepts one.
 func (c *compiler) said(from document.Place) conversation {
 	switch {
 	case from.IsText():
@@ -310,8 +309,8 @@ func (c *compiler) unknownBlock(p document.Place, kind string) {
 	c.fail(p.Problem("wrong-value", fmt.Sprintf("unknown content type %s", p.JSON("type")), hint, "type"))
 }
 
-// fileBlock reads a file that goes into the message of a model and of which an
-// agent gets the path.
+// fileBlock reads a file that becomes a part of a model's message; an agent gets its
+// path.
 func (c *compiler) fileBlock(p document.Place) (schema.Block, bool) {
 	f, ok := c.read(p.Sub("value"), p.Text("value"), "file", maxText)
 	if !ok {

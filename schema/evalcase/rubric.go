@@ -16,7 +16,7 @@ import (
 // rangeScale is the highest score that a range describes.
 const rangeScale = 10
 
-// A reader notes what is wrong.
+// A reader collects problems.
 type reader struct{ problems []schema.Problem }
 
 func (r *reader) fail(p schema.Problem) { r.problems = append(r.problems, p) }
@@ -26,14 +26,14 @@ func (r *reader) warn(p schema.Problem) {
 	r.problems = append(r.problems, p)
 }
 
-// readRubrics reads a list of criteria and what decides about them.
+// readRubrics reads a list of criteria and their rule.
 func readRubrics(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule, []schema.Problem) {
 	r := &reader{}
 	criteria, rule := r.criteria(list, threshold)
 	return criteria, rule, r.problems
 }
 
-// rubricFile is what a criterion says, its ranges aside.
+// rubricFile is the content of a criterion, without its ranges.
 type rubricFile struct {
 	ID              string   `json:"id"`
 	ExpectedOutcome string   `json:"expected_outcome"`
@@ -106,7 +106,7 @@ func (r *reader) decides(item document.Place, f rubricFile, rule *schema.Rule) f
 	return weight
 }
 
-// Put sets a number by name, in a map that is made where there is none.
+// putNumber sets a number by name, creating the map if necessary.
 func putNumber(m map[string]float64, key string, x float64) map[string]float64 {
 	if m == nil {
 		m = map[string]float64{}

@@ -161,7 +161,7 @@ func last(layers []document.Place, path ...any) document.Place {
 	return document.Place{}
 }
 
-// lacking is what workspaces need that are not made here; empty where they are.
+// lacking returns the unsupported need of workspaces, or an empty string.
 func lacking(layers []document.Place) string {
 	switch {
 	case last(layers, "docker").Has() || last(layers, "type").Text() == "docker":
@@ -209,7 +209,7 @@ func (r *testbedReader) folder(of, name string) (workspaceTemplate, *schema.Prob
 // errTemplateBounds represents a template that holds too much.
 var errTemplateBounds = fmt.Errorf("it holds more than %d files or %d MiB", maxFiles, maxBytes>>20)
 
-// read reads what a folder holds. Links are left out.
+// read reads the content of a folder. Links are left out.
 func read(files fs.FS, dir string) workspaceTemplate {
 	t := workspaceTemplate{dir: dir, inputs: []schema.Input{{File: dir, Role: "workspace"}}}
 	size := int64(0)
@@ -256,8 +256,8 @@ func hasCommand(hook document.Place) bool {
 	return hook.Sub("command").Has() || hook.Sub("script").Has()
 }
 
-// hook reads the program of an event. Words that name folder stand for the workspace;
-// empty names none.
+// hook reads the program of an event. Words equal to folder mean the workspace; empty
+// names none.
 func (r *testbedReader) hook(v document.Place, event, folder string, out *testbed) {
 	words := v.Sub("command")
 	if !words.Has() {

@@ -45,7 +45,8 @@ func (s *suite) places(doc *document.Document) ([]document.Place, []schema.Probl
 	return out, problems
 }
 
-// takes takes so many tests. Those of AgentV 5 were counted when they were rewritten.
+// takes counts tests against the budget. AgentV 5's were counted when they were
+// rewritten.
 func (s *suite) takes(n int) {
 	if s.form != formV5 {
 		s.Budget.Spend(document.Tests, n)
@@ -118,15 +119,15 @@ func (s *suite) testsOf(named document.Place, file string) ([]document.Place, []
 	return out, append(found.Problems, problems...)
 }
 
-// need says that the case is not run, and what it would take.
+// need records an unsupported need, because of which the case is not run.
 func (c *compiler) need(what string) { c.lacks = append(c.lacks, what) }
 
-// lackingOf are the keys of a test that are not read, with what each needs.
+// lackingOf are unsupported keys of a test, with their needs.
 var lackingOf = map[string]string{
 	"environment": "a workspace",
 }
 
-// readTest notes what a test of AgentV 4 has that is not read.
+// readTest records the unsupported parts of an AgentV 4 test.
 func (c *compiler) readTest() {
 	for _, key := range slices.Sorted(maps.Keys(lackingOf)) {
 		if c.tc.Has(key) {
@@ -144,7 +145,7 @@ func (c *compiler) readTest() {
 	c.lacks = slices.Compact(c.lacks)
 }
 
-// workspace is the folder that the agent works in; nil where the test has none.
+// workspace returns the agent's working folder; nil if the test has none.
 func (c *compiler) workspace() *workspace.Workspace {
 	read := c.testbeds.Read(testbedSource{Suite: c.keys.Sub("workspace"), Own: c.tc.Sub("workspace"), Extensions: c.extensions})
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
@@ -157,7 +158,7 @@ func (c *compiler) workspace() *workspace.Workspace {
 	return read.Workspace
 }
 
-// reportLacks says in one line how many tests are run, and what the others need.
+// reportLacks reports in one line how many tests run, and the needs of the others.
 func (s *suite) reportLacks(doc *document.Document, all int) []schema.Problem {
 	said := document.Unread(s.lacking, all)
 	if said == "" {
@@ -168,8 +169,8 @@ func (s *suite) reportLacks(doc *document.Document, all int) []schema.Problem {
 	return []schema.Problem{p}
 }
 
-// testInput is what is said to the target: the suite's input, then the test's, with
-// the files of both before the text of the first message of the user.
+// testInput returns the target's input: the suite's, then the test's, with the files of
+// both before the text of the user's first message.
 func (c *compiler) testInput() conversation {
 	said := conversation{}
 	for _, p := range []document.Place{c.keys.Sub("input"), c.tc.Sub("input")} {

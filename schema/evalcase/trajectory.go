@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// trajectoryArguments are those of a step with one of some names, as canonical JSON, nil where none is compared; and the
-// names of those that may have any value.
+// trajectoryArguments returns the arguments of a step with one of some names, as
+// canonical JSON, nil if none is compared; and the names of arguments with any value.
 func trajectoryArguments(item document.Place, names []string) (json.RawMessage, []string) {
 	if !item.IsObject("args") {
 		return nil, nil

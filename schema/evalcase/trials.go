@@ -19,9 +19,9 @@ type trialPlan struct {
 	Best bool
 }
 
-// readTrials returns what `trials` of an execution asks for: {count, strategy}. The mean of trials is
-// a score, and so is the best one (pass_at_k, which is AgentV's default). A bound of a
-// confidence interval is not, since it depends on how many were taken; a warning says so.
+// readTrials reads the `trials` of an execution: {count, strategy}. The mean of trials
+// is a score, and so is the best one (pass_at_k, which is AgentV's default). A bound of
+// a confidence interval is not, since it depends on their number; a warning says so.
 func readTrials(execution document.Place) (trialPlan, []schema.Problem) {
 	p := execution.Sub("trials")
 	if !p.IsObject() {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// agrees is what is judged of a turn that has an expected answer and no assertions, where
-// the test has no criteria.
+// agrees is the criterion of a turn with an expected answer and no assertions, if the
+// test has no criteria.
 const agrees = "The answer says the same as the reference answer."
 
 // maxTurns bounds a conversation, each turn of which is a call.
@@ -20,10 +20,10 @@ const maxTurns = 200
 // turnKeys steer a conversation of turns, and mean nothing without them.
 var turnKeys = []string{"mode", "aggregation", "on_turn_failure", "window_size"}
 
-// hasTurns reports whether a test is a conversation of which it says what the user says.
+// hasTurns reports whether a test is a conversation with the user's messages.
 func (c *compiler) hasTurns() bool { return c.isTests && len(c.tc.List("turns")) > 0 }
 
-// readTurns reads what the user says in each turn.
+// readTurns reads the user's messages of each turn.
 func (c *compiler) readTurns() [][]schema.Message {
 	var out [][]schema.Message
 	if n := len(c.tc.List("turns")); n > maxTurns {

@@ -41,7 +41,7 @@ func IsV5(doc *document.Document) bool {
 	return slices.ContainsFunc(document.Place{Doc: doc}.List("scenarios"), hasTest)
 }
 
-// hasTest reports whether a test of a list has an id, as those of promptfoo have not.
+// hasTest reports whether a test of a list has an id, which promptfoo's lack.
 func hasTest(of document.Place) bool {
 	return slices.ContainsFunc(of.List("tests"), func(p document.Place) bool {
 		return p.Has("id") && (p.Has("vars") || p.Has("assert") || p.Has("criteria"))
@@ -61,16 +61,16 @@ func ofVendor(doc *document.Document) bool {
 
 // A v5Suite is a file of AgentV 5 in the form of AgentV 4.
 type v5Suite struct {
-	// Doc is a suite of AgentV 4; nil where the file has errors.
+	// Doc is a suite of AgentV 4; nil if the file has errors.
 	Doc *document.Document
-	// Inputs are the files that it was made of, apart from the file itself.
+	// Inputs are its source files, apart from the file itself.
 	Inputs   []schema.Input
 	Problems []schema.Problem
-	// Needs says by the id of a test what it needs and is not read.
+	// Needs maps the ids of tests to their unsupported needs.
 	Needs map[string]string
-	// NeedOfAll is what every test needs and is not read; empty for nothing.
+	// NeedOfAll is an unsupported need of every test, or empty.
 	NeedOfAll string
-	// Judges names by the id of a test what judges it, where an assertion names nothing.
+	// Judges maps the ids of tests to their judges, for assertions without one.
 	Judges map[string]document.Place
 	// PerTarget is set where the tests are run against several providers.
 	PerTarget bool
@@ -145,7 +145,7 @@ func rewrite(src document.Source, doc *document.Document) v5Suite {
 	return r.out
 }
 
-// takenOver is how many assertions the tests have from what all share.
+// takenOver counts the assertions that tests inherit from the shared settings.
 func (r *v5rewriter) takenOver(tests []document.Place) int {
 	shared := 0
 	for _, list := range r.sharedAsserts() {
@@ -170,7 +170,7 @@ type v5rewriter struct {
 	document.Source
 	doc      *document.Document
 	out      v5Suite
-	shared   document.Place // what all tests share; of no document where there is nothing
+	shared   document.Place // the settings shared by all tests; of no document without any
 	defaults document.Place // the target and the judge where nothing else names one
 	// sharedFilled says that assertions of all tests have variables, so that each test has
 	// them among its own.
@@ -191,7 +191,7 @@ func (r *v5rewriter) warn(p schema.Problem) {
 	r.add(p)
 }
 
-// need notes what a test needs; the first counts.
+// need records a need of a test; the first counts.
 func (r *v5rewriter) need(id, what string) {
 	if id != "" && r.out.Needs[id] == "" {
 		r.out.Needs[id] = what
@@ -207,7 +207,7 @@ func (r *v5rewriter) read(name, role string, at schema.Position) schema.File {
 	return found.File
 }
 
-// open reads a document that the suite names; nil where that cannot be done.
+// open reads a document that the suite names; nil if that fails.
 func (r *v5rewriter) open(name string, at ...any) *document.Document {
 	file := r.read(name, "suite", r.doc.At(at...))
 	if file.Path == "" {
@@ -230,15 +230,15 @@ func (r *v5rewriter) formerTarget() document.Piece {
 	return document.Piece{}
 }
 
-// A provider is what the tests are run against.
+// A v5provider is a target of the tests.
 type v5provider struct {
 	label document.Piece // the name of a target; one that is missing is the default target
-	// name is that of the label, and at its position; both are empty for the default target.
+	// name is its label, with the position at; both are empty for the default target.
 	name string
 	at   schema.Position
 	// prompts are the ids of those that it is sent; nil for all.
 	prompts []string
-	// transform is that of its answers.
+	// transform applies to its answers.
 	transform document.Place
 }
 
@@ -318,8 +318,8 @@ func (p v5provider) takes(id string) bool {
 	return len(p.prompts) == 0 || slices.Contains(p.prompts, id)
 }
 
-// variables are those of a test over those that all share, and their names in the order
-// of the file.
+// variables returns a test's variables on top of the shared ones, and their names in
+// the file's order.
 func (r *v5rewriter) variables(p document.Place) (vars template.Variables, pieces map[string]document.Piece, order []string) {
 	vars, pieces = template.Variables{}, map[string]document.Piece{}
 	for _, from := range []document.Place{r.shared.Sub("vars"), p.Sub("vars")} {

@@ -35,7 +35,7 @@ func (r *v5rewriter) assertions(of v5row, lists ...document.Place) []document.Pi
 	return out
 }
 
-// unread are the assertions that are not read, with what they need.
+// v5unread are unsupported assertions, with their needs.
 var v5unread = map[string]string{
 	"webhook": "a program (webhook)", "agent-rubric": "a judge with tools (agent-rubric)",
 }
@@ -80,8 +80,8 @@ func (r *v5rewriter) assertion(of v5row, p document.Place) document.Piece {
 	return document.ObjectPiece(p.At(), fields...)
 }
 
-// judge is that of a test where an assertion names none: that of its options, of those of all
-// tests, or of the file.
+// judge returns a test's judge for assertions without one: from its options, the shared
+// options, or the file.
 func (r *v5rewriter) judge(of v5row) document.Place {
 	for _, p := range []document.Place{of.options.Sub("provider"), r.shared.Sub("options", "provider"), r.defaults.Sub("grader")} {
 		switch {
@@ -154,7 +154,7 @@ func (r *v5rewriter) templateOf(name string) string {
 	}
 }
 
-// needAll notes what a test needs, or all tests of the file where none is named.
+// needAll records a need of a test, or of all tests of the file without a name.
 func (r *v5rewriter) needAll(name, what string) {
 	if name != "" {
 		r.need(name, what)

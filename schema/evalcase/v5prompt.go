@@ -15,14 +15,14 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A prompt is what a test is sent with.
+// A v5prompt is a prompt of tests.
 type v5prompt struct {
-	// id is that of the file, or a hash of the text.
+	// id is the file's, or a hash of the text.
 	id   string
 	at   schema.Position
 	text string
 	chat document.Piece // in place of text
-	need string         // what it needs and is not read
+	need string         // an unsupported need
 }
 
 // readPrompts reads the prompts of the file. Without any, a test sends its input.
@@ -96,8 +96,7 @@ func (r *v5rewriter) prompt(p document.Place) v5prompt {
 // onlyInput matches a prompt that is the input, whose value keeps its type.
 var onlyInput = lazyregexp.New(`^\s*\{\{-?\s*(?:vars\.)?(\w+)\s*-?\}\}\s*$`)
 
-// input is what a test is sent: a text, or messages. need is what that needs and is not
-// read.
+// input returns a test's input: a text, or messages. need is its unsupported need.
 func (r *v5rewriter) input(p v5prompt, of v5row) (input document.Piece, need string) {
 	if p.need != "" {
 		return input, p.need
@@ -136,8 +135,8 @@ func needOf(err error) string {
 	return err.Error()
 }
 
-// messages reads a list of messages with role and content; missing where the text is
-// none.
+// messages reads a list of messages with role and content; missing if the text is not
+// one.
 func messages(at schema.Position, raw json.RawMessage) document.Piece {
 	var chat []struct {
 		Role    string `json:"role"`

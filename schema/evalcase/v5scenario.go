@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// scenarios are the tests of scenarios, each with what each setting of its scenario
-// says. A setting without tests is a test itself.
+// scenarios returns the tests of scenarios, each merged with each setting of its
+// scenario. A setting without tests is a test itself.
 func (r *v5rewriter) scenarios() []document.Place {
 	var out []document.Place
 	for i, p := range (document.Place{Doc: r.doc, Path: []any{"scenarios"}}).List() {
@@ -26,7 +26,7 @@ func (r *v5rewriter) scenarios() []document.Place {
 	return out
 }
 
-// scenariosIn are those of another file: one, or a list.
+// scenariosIn returns the scenarios of another file: one, or a list.
 func (r *v5rewriter) scenariosIn(name string, at document.Place) []document.Place {
 	doc := r.open(name, at.Path...)
 	switch {
@@ -65,7 +65,7 @@ func (r *v5rewriter) scenario(p document.Place) []document.Place {
 	return out
 }
 
-// nameOf is the id of a setting, or a hash of what it says.
+// nameOf returns the id of a setting, or a hash of its content.
 func nameOf(setting document.Place) string {
 	if id := setting.Text("id"); id != "" {
 		return id
@@ -74,8 +74,8 @@ func nameOf(setting document.Place) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// combine is a test with what a setting says: variables, metadata and options of the
-// test win over those of the setting, and its assertions follow the setting's.
+// combine merges a setting into a test: the test's variables, metadata and options win
+// over the setting's, and its assertions follow the setting's.
 func combine(setting, test document.Place, suffix string) document.Place {
 	keys := append(slices.Clone(setting.Doc.Keys(setting.Path...)), test.Doc.Keys(test.Path...)...)
 	slices.Sort(keys)
@@ -100,7 +100,7 @@ func combine(setting, test document.Place, suffix string) document.Place {
 	return document.Place{Doc: document.Compose(test.Doc.File, document.ObjectPiece(test.At(), fields...))}
 }
 
-// merge has the fields of two objects; those of the second win.
+// merge returns the fields of two objects; the second's win.
 func merge(under, over document.Place) document.Piece {
 	var fields []document.NamedPiece
 	for _, key := range over.Doc.Keys(over.Path...) {

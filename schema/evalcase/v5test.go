@@ -90,8 +90,8 @@ func (r *v5rewriter) testsOf(name string, at document.Place) []document.Place {
 	return document.Place{Doc: doc}.List()
 }
 
-// table reads a table, whose columns are variables, apart from id, criteria and those
-// that begin with two underscores. A test without an id has that of its place.
+// table reads a table, whose columns are variables, apart from id, criteria and columns
+// that begin with two underscores. A test without an id is named by its place.
 func (r *v5rewriter) table(file schema.File) []document.Place {
 	rows, problems := document.ReadTable(file)
 	if rows != nil {
@@ -112,8 +112,8 @@ func (r *v5rewriter) table(file schema.File) []document.Place {
 // ignored.
 var v5columns = []string{"__expected", "__description"}
 
-// columnProblems are about columns that begin with two underscores and are not read, so that
-// what is in them would be lost.
+// columnProblems returns problems of unsupported columns that begin with two
+// underscores, so that their cells would be lost.
 func columnProblems(head []document.Cell) []schema.Problem {
 	var found []schema.Problem
 	for _, cell := range head {
@@ -228,7 +228,7 @@ func (r *v5rewriter) test(p document.Place) []document.Piece {
 func (r *v5rewriter) sent(of v5row, p document.Place, prompt v5prompt, providers []v5provider) []document.Piece {
 	input, need := r.input(prompt, of)
 	if p.Has("turns") && of.isUnset(prompt) {
-		input, need = document.Piece{}, "" // nothing is said before the turns
+		input, need = document.Piece{}, "" // there is no input before the turns
 	}
 	if need != "" {
 		r.need(of.id, need)
@@ -249,7 +249,7 @@ func (r *v5rewriter) sent(of v5row, p document.Place, prompt v5prompt, providers
 	return out
 }
 
-// withTransform has a test look at what the transform of its provider makes of the answer.
+// withTransform applies the transform of a test's provider to the answer.
 func (r *v5rewriter) withTransform(fields []document.NamedPiece, id string, transform document.Place) []document.NamedPiece {
 	if transform.Text() == "" {
 		return fields
@@ -270,7 +270,7 @@ func providerKey(p document.Place) string {
 	return "provider"
 }
 
-// fields are those of a test of AgentV 4, apart from its execution.
+// fields returns the fields of an AgentV 4 test, apart from its execution.
 func (r *v5rewriter) fields(of v5row, p document.Place, input document.Piece) []document.NamedPiece {
 	name := of.id
 	asserts := r.assertions(of, p.Sub("assert"), p.Sub("execution", "assert"))
@@ -301,8 +301,8 @@ func (r *v5rewriter) fields(of v5row, p document.Place, input document.Piece) []
 	return fields
 }
 
-// execution says how a test is run: against a provider, with the threshold that comes
-// first of its own, that of all tests and that of the file.
+// execution describes the execution of a test: its provider, with the first threshold
+// of its own, the shared one and the file's.
 func (r *v5rewriter) execution(p document.Place, provider document.Piece) document.Piece {
 	threshold := document.Piece{}
 	for _, from := range []document.Piece{
@@ -319,8 +319,8 @@ func (r *v5rewriter) execution(p document.Place, provider document.Piece) docume
 		document.NamedPiece{Name: "trials", Piece: r.trials(p)})
 }
 
-// trials is how often a test is run, of which AgentV 5 takes the best: the first number of
-// its own, that of all tests and that of the file.
+// trials returns the number of runs of a test, of which AgentV 5 takes the best: the
+// first number of its own, the shared one and the file's.
 func (r *v5rewriter) trials(p document.Place) document.Piece {
 	for _, count := range []document.Piece{
 		p.Piece("run", "repeat"), p.Piece("options", "repeat"), r.shared.Piece("options", "repeat"), r.doc.Piece("evaluate_options", "repeat"),
@@ -336,7 +336,7 @@ func (r *v5rewriter) trials(p document.Place) document.Piece {
 type v5value struct {
 	vars   template.Variables
 	texts  map[string]string
-	suffix string // of the id, of what the texts say
+	suffix string // of the id, from the texts
 }
 
 // values multiplies a test by the lists of texts in its variables, as promptfoo does.

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// A row is a test with the values of its variables. The zero row is what all tests share.
+// A v5row is a test with the values of its variables. The zero v5row has the shared
+// settings.
 type v5row struct {
 	id     string
 	vars   template.Variables
@@ -45,8 +46,8 @@ func (of v5row) isUnset(p v5prompt) bool {
 	return m != nil && of.pieces[m[1]].Missing()
 }
 
-// checkTurn checks what is rewritten of a turn. A test that is multiplied has each turn
-// several times, whose problems are named once.
+// checkTurn checks the rewritten parts of a turn. A multiplied test has each turn
+// several times, whose problems are reported once.
 func (r *v5rewriter) checkTurn(turn document.Place) {
 	for _, problem := range turn.Doc.CheckPart("#EvalcaseTurn", schema.Warning, turn.Path...) {
 		if !slices.Contains(r.out.Problems, problem) {
@@ -55,8 +56,8 @@ func (r *v5rewriter) checkTurn(turn document.Place) {
 	}
 }
 
-// turns are those of a conversation with the variables of the test filled in; missing where
-// the test has none.
+// turns returns the turns of a conversation with the test's variables filled in;
+// missing if the test has none.
 func (r *v5rewriter) turns(of v5row, p document.Place) document.Piece {
 	if !p.IsList("turns") {
 		return p.Piece("turns")

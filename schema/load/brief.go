@@ -8,23 +8,23 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A briefCase is what a Snapshot takes of a case. A hundred thousand of them fit
-// where the cases do not.
+// A briefCase is the part of a case in a Snapshot. A hundred thousand of them fit into
+// memory where the cases do not.
 type briefCase struct {
 	key string
 	// id is the key, with the target where the case is there for several.
 	id      string
 	at      schema.Position
 	skipped bool
-	// inputs are the files that the case was built from, except its own and that of
-	// its checks, and asked is whom it asks. Cases with the same share them.
+	// inputs are the source files of the case, except its own and its checks', and
+	// asked are its callees. Equal cases share them.
 	inputs []string
 	asked  []Callee
-	// listing and note are those of a caseRecord.
+	// listing and note are as in a caseRecord.
 	listing, note string
 }
 
-// brief returns what a Snapshot takes of a case of a file with its note.
+// brief returns the part of a case in a Snapshot, with its note.
 func brief(file string, c *schema.Case, note string) briefCase {
 	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, skipped: c.Skip != "", asked: Callees(c), note: note}
 	if note != "" {
@@ -38,13 +38,13 @@ func brief(file string, c *schema.Case, note string) briefCase {
 	return b
 }
 
-// condense returns what puts brief cases in the place of those of a definition;
-// nil where they stay. It may be called for several at the same time.
+// condense returns a function that replaces the cases of a definition by brief ones;
+// nil if they stay. The function is safe for concurrent use.
 func (l *loader) condense() func(*Definition) {
 	if !l.opts.Brief {
 		return nil
 	}
-	var inputs, asked sync.Map // by what is in them
+	var inputs, asked sync.Map // by content
 	return func(d *Definition) {
 		d.brief = d.condensed()
 		for i := range d.brief {

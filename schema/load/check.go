@@ -56,7 +56,7 @@ func readChecks(doc *document.Document, of string, at ...any) ([]boundedCheck, [
 	return out, r.Problems
 }
 
-// value reads what a check compares with.
+// value reads the expected value of a check.
 func (r *checkReader) value(check *boundedCheck, at ...any) {
 	check.Text = r.Doc.Text(at...)
 	switch check.Kind {
@@ -102,7 +102,7 @@ func (r *checkReader) form(check *boundedCheck, at ...any) {
 	check.Form = raw
 }
 
-// formHint returns what to write instead of a JSON Schema that cannot be used.
+// formHint returns the repair of an unusable JSON Schema.
 func formHint(err error) string {
 	const example = "write a schema such as {type: object, required: [id]}"
 	if unknown, ok := errors.AsType[*jsonschema.UnknownError](err); ok {

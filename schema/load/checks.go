@@ -71,7 +71,7 @@ func (l *loader) addChecks(src document.Source, def *Definition, invalid bool) [
 // addInput puts a file among those that the cases were built from, in its place.
 func (l *loader) addInput(def *Definition, in schema.Input) {
 	if l.opts.Brief {
-		return // its name follows from that of the definition
+		return // its name follows from the definition's
 	}
 	for _, c := range def.Cases {
 		at, _ := slices.BinarySearchFunc(c.Inputs, in, func(a, b schema.Input) int { return cmp.Compare(a.File, b.File) })

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// constraints compiles what the team demands of the definitions of a folder.
-// Where that cannot be done it demands nothing, and the files are a problem.
+// constraints compiles a team's demands on the definitions of a folder. If that fails
+// it demands nothing, and the files are a problem.
 func (l *loader) constraints(root string) *document.Constraints {
 	var files []schema.ConstraintFile
 	for _, f := range l.opts.Settings.Constraints {

@@ -22,7 +22,7 @@ var (
 			"persona", "initial_message", "user_context", "max_turns", "expected_outcomes",
 			"expected_tool_calls", "evaluation_criteria_override", "test_cases",
 			"persona_context", "first_turn", "first_message", "agent_id", "source_call_id",
-			"agent_system_prompt", "agent_tools", // of no testcase, and what people write into one
+			"agent_system_prompt", "agent_tools", // not testcase fields, but people write them
 		},
 		schema.DialectDomain: {
 			"evaluator_id", "system_prompt_mode", "tool_ids", "eval_prompt", "extraction_regex", "mock_response", "mock_response_type",
@@ -133,8 +133,8 @@ func isTestcase(doc *document.Document) bool {
 	return !strange || slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(distinctive[schema.DialectTestcase], k) })
 }
 
-// isEnvelope asks of {"test_cases": …} that one of what is in it is meant as a
-// testcase, or that there is nothing.
+// isEnvelope requires of {"test_cases": …} that one of its items looks like a testcase,
+// or that it is empty.
 func isEnvelope(doc *document.Document) bool {
 	if !slices.Contains(doc.Keys(), "test_cases") {
 		return false
@@ -148,8 +148,8 @@ func isEnvelope(doc *document.Document) bool {
 	return doc.Items("test_cases") == 0
 }
 
-// misfit returns what is wrong with a file below root that looks like a definition
-// and is not one. It is empty for a file that does not even look like one.
+// misfit returns the problems of a file below root that looks like a definition and is
+// not one. It is empty for a file that does not look like one.
 func misfit(doc *document.Document, root string) []schema.Problem {
 	if of, is := strings.CutSuffix(stem(doc.File), ".checks"); is {
 		return []schema.Problem{doc.Problem("unknown-dialect", "checks are read from "+path.Base(of)+".checks.yaml"+" alone", "rename the file")}
@@ -210,7 +210,7 @@ func later(doc *document.Document, dialect string, keys []string, at []any) []sc
 	return found
 }
 
-// caseOf are the definitions of what a case, or a file with one, is.
+// caseOf maps dialects to the definition of a case, or of a file with one.
 var caseOf = map[string]string{
 	schema.DialectEvalcase: "#Evalcase", schema.DialectPromptval: "#Promptval", schema.DialectTestcase: "#Testcase",
 }
@@ -253,8 +253,8 @@ func misspelt(doc *document.Document, keys []string, at []any) []schema.Problem 
 	return nil
 }
 
-// misspeltList finds a key that is nearly the one of the list of tests of AgentV or
-// promptfoo: what is in it are tests, and the file has none under the right name.
+// misspeltList finds a key that is nearly AgentV's or promptfoo's key of the tests: its
+// items are tests, and the file has none under the right name.
 func misspeltList(doc *document.Document) []schema.Problem {
 	for _, key := range doc.Keys() {
 		near := suggest.Nearest(key, []string{"tests", "scenarios"})
@@ -267,8 +267,8 @@ func misspeltList(doc *document.Document) []schema.Problem {
 	return nil
 }
 
-// isOfTests reports whether the first item of a list has an id or variables, and what is
-// asked of it.
+// isOfTests reports whether the first item of a list has an id or variables, and a
+// demand.
 func isOfTests(doc *document.Document, key string) bool {
 	has := func(fields ...string) bool {
 		return slices.ContainsFunc(fields, func(field string) bool { return doc.Has(key, 0, field) })
@@ -276,8 +276,8 @@ func isOfTests(doc *document.Document, key string) bool {
 	return has("id", "vars", "description") && has("input", "assertions", "assert", "criteria", "turns", "expected_output") || has("config") && has("tests")
 }
 
-// isTestcaseBut reports whether all keys but one are those of a testcase, which
-// are known, its name among them.
+// isTestcaseBut reports whether all keys but one are known keys of a testcase,
+// including its name.
 func isTestcaseBut(odd string, keys, known []string) bool {
 	return slices.Contains(keys, "name") && !slices.ContainsFunc(keys, func(k string) bool { return k != odd && !slices.Contains(known, k) })
 }
@@ -302,7 +302,7 @@ func counts(dialect, key string, keys []string) bool {
 	return true
 }
 
-// lacking returns what would make the file a definition.
+// lacking returns the missing part of a definition.
 func lacking(dialect string, keys []string) string {
 	if dialect == schema.DialectEvalcase && !slices.Contains(keys, "expected_outcome") {
 		return "put its cases into a list under `evalcases`"

@@ -14,8 +14,8 @@ const (
 	mostElsewhere = 2
 )
 
-// withoutFolder returns what to do where there is no folder of definitions: name the files of
-// promptfoo that are elsewhere, or write a first test.
+// withoutFolder returns the advice if there is no folder of definitions: name promptfoo
+// files elsewhere, or write a first test.
 func withoutFolder(fsys fs.FS) string {
 	var found []string
 	looked := 0

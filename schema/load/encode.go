@@ -20,9 +20,9 @@ const snapshotMagic = "gavel-snapshot-2\n"
 // errSnapshot says that bytes are not a snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
 
-// Encode writes the snapshot for [Decode], in pieces. Reading takes a fifth of
-// the time of encoding/gob, and memory for a few slices instead of for every
-// text, which BenchmarkSnapshot shows. The error is that of out.
+// Encode writes the snapshot for [Decode], in pieces. Reading takes a fifth of the time
+// of encoding/gob, and memory for a few slices instead of for every text, which
+// BenchmarkSnapshot shows. The error is out's.
 func (s *Snapshot) Encode(out io.Writer) error {
 	w := writer{out: out}
 	w.Bytes = append(w.Bytes, snapshotMagic...)
@@ -76,7 +76,7 @@ const piece = 32 << 10
 type writer struct {
 	packed.Writer
 	out io.Writer
-	sum uint32 // of what was handed on
+	sum uint32 // of the written text
 	err error  // the first of out
 }
 
@@ -90,7 +90,7 @@ func (w *writer) flush(most int) {
 	w.Bytes = w.Bytes[:0]
 }
 
-// checksum is that of a text, which is not copied for it.
+// checksum returns the checksum of a text without copying it.
 func checksum(text string) uint32 {
 	var sum uint32
 	some := make([]byte, piece)
@@ -143,8 +143,8 @@ func (w *writer) record(r *record) {
 	}
 }
 
-// Decode reads what Encode wrote; the Snapshot shares its memory. Text that is
-// damaged or of another version is an error.
+// Decode decodes the output of Encode; the Snapshot shares its memory. A damaged text
+// or one of another version is an error.
 func Decode(text string) (*Snapshot, error) {
 	body := len(text) - 4
 	if body < len(snapshotMagic) || !strings.HasPrefix(text, snapshotMagic) ||
@@ -186,8 +186,8 @@ func Decode(text string) (*Snapshot, error) {
 
 type reader struct {
 	packed.Reader
-	// cases, ids and needs are those of all records, so that few pieces of memory
-	// hold them.
+	// cases, ids and needs are shared by all records, so that few pieces of memory hold
+	// them.
 	cases []caseRecord
 	ids   []string
 	needs []needRecord

@@ -19,8 +19,8 @@ type bounds struct {
 	// entries are the files and folders of any name in the definitions folders.
 	entries int
 	cases   int64
-	// bytes are those of definitions and of the files that they name. A file that
-	// several name counts for each: their cases hold it each.
+	// bytes counts definitions and the files that they name. A file named by several
+	// counts for each: each of their cases holds it.
 	bytes int64
 }
 
@@ -35,13 +35,13 @@ type guard struct {
 	read, cases atomic.Int64
 	// new counts the cases of files that are new; isNew may be nil, maxNew 0.
 	new atomic.Int64
-	// newBytes are those of files that are new, each time that one is read.
+	// newBytes counts new files, each time that one is read.
 	newBytes atomic.Int64
 	isNew    func(file string) bool
 	maxNew   int64
 
-	// all is what all definitions take, and fresh what those do that are new or read
-	// something that is. Both are by quantity.
+	// all counts the amounts of all definitions, and fresh the amounts of definitions
+	// that are new or read something new. Both are by quantity.
 	all, fresh []atomic.Int64
 }
 
@@ -59,7 +59,7 @@ func (e *excess) Error() string { return e.message }
 // A fault ends a load: this process cannot read files as it should.
 type fault struct{ err error }
 
-// Error is the cause's, with what helps where that is known.
+// Error returns the cause, with the repair if it is known.
 func (f *fault) Error() string {
 	if errors.Is(f.err, syscall.EMFILE) || errors.Is(f.err, syscall.ENFILE) {
 		return f.err.Error() + ": close programs, or raise the limit with ulimit -n"
@@ -135,7 +135,7 @@ func (g *guard) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// Hash is the hash by which git knows what a file holds.
+// Hash returns git's hash of a file's content.
 func (g *guard) Hash(name string) (string, error) {
 	hash, err := program.Hash(g.FS, name)
 	g.watch(err)
@@ -166,7 +166,7 @@ const (
 	splitOrApprove  = "split the change, or have somebody with write access approve it"
 )
 
-// split is what to do where too much is new.
+// split returns the advice if too much is new.
 func (g *guard) split() string {
 	if g.maxNew > document.MaxRows {
 		return splitChange
@@ -174,8 +174,9 @@ func (g *guard) split() string {
 	return splitOrApprove
 }
 
-// share is how many times what one definition may have that which is new may have together.
-// Assertions are once, however many cases there may be: each is judged and reported.
+// share returns the factor by which everything new together may exceed one definition's
+// bound. It is 1 for assertions, however many cases are allowed: each is judged and
+// reported.
 func (g *guard) share(q document.Quantity) int64 {
 	times := max(1, g.maxNew/document.MaxRows)
 	if q == document.Assertions || q == document.Evaluators {
@@ -184,14 +185,15 @@ func (g *guard) share(q document.Quantity) int64 {
 	return times
 }
 
-// maxNewBytes bounds what is read of what is new, where that is bounded to the cases of one
+// maxNewBytes bounds the new bytes if new cases are bounded to the cases of one
 // definition.
 const maxNewBytes = 64 << 20
 
-// together is how many times what one definition may have all of them may have.
+// together is the factor by which all definitions together may exceed one definition's
+// bound.
 const together = 25
 
-// An account counts what one definition takes.
+// An account counts the amounts of one definition.
 type account struct {
 	*guard
 	file string
@@ -207,15 +209,16 @@ func (g *guard) open(definition string) document.Account {
 	return &account{g, definition, isNew, isNew, make([]int64, len(g.all))}
 }
 
-// bounds reports whether a file is new, and what is new is bounded.
+// bounds reports whether a file is new, and new files are bounded.
 func (g *guard) bounds(file string) bool { return g.maxNew > 0 && g.isNew != nil && g.isNew(file) }
 
-// makesCases reports whether a quantity is of cases, or of what becomes cases.
+// makesCases reports whether a quantity counts cases, or things that become cases.
 func makesCases(q document.Quantity) bool {
 	return q == document.Tests || q == document.Rows || q == document.Cases
 }
 
-// Read marks a definition that reads what is new. A file with tests makes its cases new.
+// Read marks a definition that reads something new. A new file with tests makes its
+// cases new.
 func (a *account) Read(file, role string) {
 	if a.touched && (a.isNew || role != "tests") || !a.bounds(file) {
 		return
@@ -231,7 +234,7 @@ func (a *account) Read(file, role string) {
 	a.isNew = a.isNew || role == "tests"
 }
 
-// Grow counts what the definition is about to take.
+// Grow counts an amount before it is created.
 func (a *account) Grow(q document.Quantity, n int) {
 	a.spent[q] += int64(n)
 	most, rule := together*q.Most(), "too-many-bytes"
@@ -253,7 +256,7 @@ func (a *account) Grow(q document.Quantity, n int) {
 	}
 }
 
-// growFresh counts what is new, which may be together as much as one definition.
+// growFresh counts new amounts, which together are bounded like one definition's.
 func (a *account) growFresh(q document.Quantity, n int64) {
 	most, rule := q.Most()*a.share(q), "too-many-bytes"
 	if makesCases(q) {

@@ -37,7 +37,7 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 	return r.Problems
 }
 
-// casePlaces are the ways to the cases of a document: its items, those of the list
+// casePlaces returns the paths of a document's cases: its items, the items of the list
 // in it, or the document itself.
 func casePlaces(doc *document.Document) [][]any {
 	var list []any

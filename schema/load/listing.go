@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/packed"
 )
 
-// A StoredCase is what a Snapshot keeps about a case with a note.
+// A StoredCase is a Snapshot's record of a case with a note.
 type StoredCase struct {
 	// Info lists the case. It has neither its description nor its inputs.
 	Info schema.CaseInfo
-	// Note is what Options.Note said of the case.
+	// Note is the result of Options.Note for the case.
 	Note string
 }
 
-// Cases yields every case with what was noted of it, by file. It returns false
-// as soon as it comes to one that nobody took notes of, or that is damaged.
+// Cases yields every case with its note, by file. It returns false at the first one
+// without a note, or a damaged one.
 func (s *Snapshot) Cases(yield func(StoredCase)) bool {
 	for i := range s.records {
 		r := &s.records[i]
@@ -53,7 +53,7 @@ const (
 	asksNothing
 )
 
-// encodeListing writes what a record does not have of the listing of a case.
+// encodeListing encodes the listing fields that a record lacks.
 func encodeListing(c *schema.CaseInfo) string {
 	var w packed.Writer
 	w.Number(c.Origin.Line)

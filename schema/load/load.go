@@ -42,24 +42,23 @@ const (
 	maxFolders = 32
 )
 
-// Options say what to load.
+// Options select what to load.
 type Options struct {
 	Settings schema.Settings
 	// Files limits loading to these definition files and the ones that they
 	// share, such as a domain.json; nil loads all. Files that are not there
 	// are left out.
 	Files []string
-	// Brief keeps no cases: what a Snapshot has of them is noted while they are
+	// Brief keeps no cases: a Snapshot's part of them is recorded while they are
 	// loaded.
 	Brief bool
-	// Note is asked about every complete case, possibly about several at the
-	// same time. The Snapshot keeps its answer with what lists the case. nil
-	// keeps neither.
+	// Note is called for every complete case, possibly concurrently. The Snapshot keeps
+	// its result with the listing of the case. nil keeps neither.
 	Note func(*schema.Case) string
 
-	// New says which files are new or changed; nil says none. MaxNew bounds the
-	// cases that they have together, and in proportion all else that they take, 0 for no
-	// bound but that of all cases.
+	// New reports which files are new or changed; nil means none. MaxNew bounds their
+	// cases together, and everything else about them in proportion; 0 only applies the
+	// bound of all cases.
 	New    func(file string) bool
 	MaxNew int64
 
@@ -75,11 +74,11 @@ type Definition struct {
 	Cases   []*schema.Case
 	// IDs are unique over the whole repository.
 	IDs []ID
-	// Other says of a file that is not a definition why it should be one, or
-	// notes that it is none. Nothing is said where a definition refers to it.
+	// Other are problems of a file that is not a definition and should be one, or a
+	// note about it. They are dropped if a definition refers to it.
 	Other []schema.Problem
 
-	notes []string    // parallel to Cases; empty where nobody takes notes
+	notes []string    // parallel to Cases; empty without notes
 	brief []briefCase // in place of Cases
 }
 
@@ -91,18 +90,18 @@ type ID struct {
 	number int // of the case in its definition; -1 where the test has errors
 }
 
-// A Result is what was found, sorted by file and by key.
+// A Result has everything found, sorted by file and by key.
 type Result struct {
 	Definitions []Definition
 	Cases       []*schema.Case
-	// Problems are all that is wrong. Where only some files were loaded, what
-	// is to be said of files that are not definitions is left out, since it is
-	// not known whether others refer to them.
+	// Problems are all problems. If only some files were loaded, problems of files that
+	// are not definitions are left out, since it is unknown whether others refer to
+	// them.
 	Problems []schema.Problem
 	// Names maps the id of an evaluator or a tool to its file.
 	Names map[domain.Name]string
 
-	direct    []schema.Problem // without those of files that are not definitions
+	direct    []schema.Problem // without problems of files that are not definitions
 	fragments *evalcase.FragmentFinder
 }
 
@@ -167,7 +166,7 @@ func exists(fsys fs.FS, file string) bool {
 	return err == nil
 }
 
-// result puts together what was found in all folders.
+// result combines the findings of all folders.
 func (l *loader) result() *Result {
 	slices.SortFunc(l.out.Definitions, func(a, b Definition) int { return cmp.Compare(a.File, b.File) })
 	l.unique()
@@ -192,7 +191,7 @@ type loader struct {
 	seen   int // entries of definitions folders
 	ignore ignore.Rules
 	rules  []*document.Constraints
-	// evaluations bounds what .cue files and constraints take.
+	// evaluations bounds the evaluation of .cue files and constraints.
 	evaluations *cuefile.Budget
 	functions   *javascript.Budget
 	prompts     *document.PromptReader
@@ -290,8 +289,8 @@ func domainDefinition(d domain.Definition) Definition {
 	return def
 }
 
-// finish adds to the cases of a definition what other files say of them, and
-// takes notes of them before they are condensed. It returns what else is wrong.
+// finish adds other files' parts to the cases of a definition, and takes notes of them
+// before they are condensed. It returns further problems.
 func (l *loader) finish(src document.Source, def *Definition, problems []schema.Problem, condense func(*Definition)) []schema.Problem {
 	l.fsys.count(def.File, len(def.Cases))
 	found := l.addChecks(src, def, schema.HasErrors(problems))
@@ -506,8 +505,8 @@ func oneNote(found []schema.Problem) []schema.Problem {
 	return append(found, note)
 }
 
-// each spreads work over the processors. A panic of f comes out as an error: what
-// is loaded is a stranger's, and must not end the process that reads it.
+// each spreads work over the processors. A panic of f becomes an error: the loaded
+// files are a stranger's, and must not end the process that reads it.
 func each(ctx context.Context, n int, f func(i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	const chunk = 64

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A Callee is what judging a case calls: the target of a name, which is empty for
-// the default target, or where Role is set whatever has that role.
+// A Callee is something called to judge a case: the target of a name, which is empty
+// for the default target, or if Role is set the target with that role.
 type Callee struct {
 	Role   schema.Role `json:",omitempty"`
 	Target string      `json:",omitempty"`
@@ -23,7 +23,7 @@ type Need struct {
 	Cases int
 }
 
-// Callees lists what judging a case calls, without repetition.
+// Callees lists the callees of judging a case, without repetition.
 func Callees(c *schema.Case) []Callee {
 	var all []Callee
 	for _, answers := range append([]*schema.Case{c}, c.Peers...) {
@@ -78,7 +78,7 @@ func NeedsOf(cases []*schema.Case) []Need {
 	return needs
 }
 
-// MergeNeeds adds up what some cases need and what others need.
+// MergeNeeds merges the needs of two sets of cases.
 func MergeNeeds(some, others []Need) []Need {
 	some = slices.Clone(some)
 	for _, n := range others {
@@ -109,8 +109,8 @@ func (s *Snapshot) Needs() []Need {
 	return needs
 }
 
-// askLike numbers what is asked as a list does that has some of it, and gives
-// the list with the rest.
+// askLike numbers the callees, reusing a list that shares some of them, and returns the
+// list with the rest.
 func (s *Snapshot) askLike(list []Callee) []Callee {
 	list = slices.Clip(list)
 	places := make([]int, len(s.asked))

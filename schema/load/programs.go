@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// Programs finds what the programs of a state of the repository are made of. The error
-// is that of reading .gavelignore.
+// Programs returns a finder of programs' source files in a state of the repository. The
+// error is about reading .gavelignore.
 func Programs(fsys fs.FS, settings schema.Settings) (*program.Finder, error) {
 	rules, err := ignore.Read(fsys)
 	return programs(fsys, settings, rules), err
@@ -41,12 +41,12 @@ type reads struct {
 	domains map[string]bool // by folder: whether a domain has it
 }
 
-// own are the folders of which no program is made, and cached is what Python makes of it.
+// own are folders that never belong to a program, and cached are Python's cache files.
 var own = []string{".gavel", ".github", ".git"}
 
 const cached = "__pycache__"
 
-// noPart reports whether programs are not made of a file or folder that is around them.
+// noPart reports whether a nearby file or folder never belongs to a program.
 func (r *reads) noPart(name string, isFolder bool) bool {
 	if slices.Contains(own, name) || path.Base(name) == cached || path.Base(path.Dir(name)) == cached || name == ignore.File || name == configFile || name == r.settings.ConfigFile {
 		return true
@@ -57,8 +57,8 @@ func (r *reads) noPart(name string, isFolder bool) bool {
 	return !isFolder && r.isDefinition(name)
 }
 
-// isDefinition reports whether a file is read as a definition, or as what definitions
-// build on by its name.
+// isDefinition reports whether a file is read as a definition, or by its name as a part
+// of definitions.
 func (r *reads) isDefinition(name string) bool {
 	if slices.Contains(r.settings.RootFiles, name) {
 		return true
@@ -134,10 +134,10 @@ func isNone(base string) bool {
 		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl")
 }
 
-// A form is what decides whether a file is a definition by its content.
+// A form has the facts that decide whether a file is a definition by its content.
 type form struct{ hash, ext string }
 
-// forms remembers what files hold, by their bytes.
+// forms caches the forms of contents.
 var forms = formCache{most: 100_000}
 
 type formCache struct {

@@ -56,10 +56,9 @@ var foreignForms = []string{
 	"lockfileVersion", "services", "jobs", "repos", "targets", "providers", "mcpServers", "resources",
 }
 
-// resemblance warns of a file below root that nobody would miss: it is not a
-// definition, and nothing in it is a mistake in one, but it looks like one. The
-// warning names the nearest dialect and what the file lacks. ok is false for a
-// file that looks like none.
+// resemblance warns about a file below root that nobody would miss: it is not a
+// definition, and has no mistake of one, but it looks like one. The warning names the
+// nearest dialect and the missing part. ok is false for a file that looks like none.
 func resemblance(doc *document.Document, root string) (p schema.Problem, ok bool) {
 	if isForeign(doc) {
 		return p, false
@@ -89,7 +88,7 @@ func isForeign(doc *document.Document) bool {
 		slices.ContainsFunc(doc.Keys(), func(key string) bool { return slices.Contains(foreignForms, key) })
 }
 
-// nearest is the likeness that most keys speak for; nil where none does.
+// nearest returns the likeness with the most matching keys, or nil.
 func nearest(doc *document.Document, at []any) *likeness {
 	keys := doc.Keys(at...)
 	var best *likeness
@@ -119,7 +118,7 @@ func countOf(wanted, keys []string) int {
 	return n
 }
 
-// lacking returns what would make the file a definition.
+// lacking returns the missing part of a definition.
 func (l *likeness) lacking(doc *document.Document, root string, at []any) string {
 	keys := doc.Keys(at...)
 	var missing []string
@@ -172,8 +171,8 @@ func wrapped(doc *document.Document) (schema.Problem, bool) {
 	return schema.Problem{}, false
 }
 
-// of is the dialect that an object somewhere in a file is a case of: at least
-// two keys speak for it, one of which only definitions have.
+// resembled returns the dialect of an object somewhere in a file: at least two keys
+// match it, one of which only definitions have.
 func resembled(doc *document.Document, at []any) string {
 	keys := doc.Keys(at...)
 	for _, dialect := range contentDialects {

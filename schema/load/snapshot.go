@@ -14,17 +14,16 @@ import (
 	"github.com/gavel-evals/gavel/schema/ignore"
 )
 
-// A Snapshot is what a state of the repository has for definitions, without
-// the cases themselves: which files there are, which cases they hold, what
-// each was built from, and what is wrong. From it follows what a change of
-// some files can affect, so that nothing else has to be read.
+// A Snapshot describes the definitions of a state of the repository without the cases
+// themselves: the files, their cases, the source files of each, and the problems. The
+// possible effects of changed files follow from it, so nothing else has to be read.
 //
 // A Snapshot is read-only and may be shared by goroutines.
 type Snapshot struct {
 	records  []record // sorted by file
 	inputs   [][]string
 	asked    []Callee
-	problems []schema.Problem // without those of the records' other
+	problems []schema.Problem // without the problems of the records' other
 	names    map[domain.Name]string
 
 	totals Totals
@@ -44,22 +43,22 @@ type record struct {
 	// its inputs, so it is loaded again with every change.
 	bad   bool
 	other []schema.Problem
-	// needs are those of the active cases.
+	// needs are the active cases' needs.
 	needs []needRecord
 }
 
 type caseRecord struct {
 	key     string
 	skipped bool
-	// listing is the encoded rest of the CaseInfo, and note what was noted of the
-	// case; both are empty where nobody took notes.
+	// listing is the encoded rest of the CaseInfo, and note the note on the case; both
+	// are empty without notes.
 	listing, note string
 }
 
-// Totals count what a Snapshot holds.
+// Totals count the content of a Snapshot.
 type Totals struct {
 	Definitions, Cases int
-	// Skipped are those of the Cases that are not active.
+	// Skipped counts the inactive Cases.
 	Skipped int
 }
 
@@ -73,7 +72,7 @@ func Scan(ctx context.Context, fsys fs.FS, opts Options) (*Snapshot, error) {
 	return res.Snapshot(), nil
 }
 
-// Snapshot condenses what was loaded.
+// Snapshot condenses the loaded definitions.
 func (r *Result) Snapshot() *Snapshot {
 	s := &Snapshot{names: r.Names, problems: r.direct}
 	sets, asked := map[string]int{}, map[Callee]int{}
@@ -120,8 +119,8 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 	return n
 }
 
-// Folders are the folders and files of the repository that bear on its
-// definitions, besides what definitions name elsewhere.
+// Folders returns the folders and files of the repository that affect its definitions,
+// besides files that definitions name elsewhere.
 func Folders(settings schema.Settings) []string {
 	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{ignore.File})
 	for _, root := range settings.Definitions {
@@ -241,7 +240,7 @@ func (s *Snapshot) find(file string) (int, bool) {
 	return slices.BinarySearchFunc(s.records, file, func(r record, file string) int { return strings.Compare(r.file, file) })
 }
 
-// A Change is what became of a Snapshot when some files changed.
+// A Change is the effect of changed files on a Snapshot.
 type Change struct {
 	// Files are all definition files whose cases the change can affect, on
 	// either side of it; nil means all.
@@ -252,8 +251,8 @@ type Change struct {
 	before *Snapshot
 }
 
-// Update loads what a change of some files can affect. fsys is the state after
-// the change, which has the same settings as the one that s was taken of.
+// Update loads everything that changed files can affect. fsys is the state after the
+// change, which has the same settings as the state of s.
 func (s *Snapshot) Update(ctx context.Context, fsys fs.FS, opts Options, changed []string) (*Change, error) {
 	c := &Change{before: s, Files: s.affected(changed, opts.Settings)}
 	for _, root := range opts.Settings.Definitions {
@@ -302,7 +301,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 			}
 		}
 		base := path.Base(stem(file))
-		if base == "domain" { // it decides of what dialect all below it are
+		if base == "domain" { // it decides about the dialect of everything below
 			folders = append(folders, path.Dir(file)+"/")
 		}
 		// A file may be the suite of the lines next to it, or a test by another
@@ -360,9 +359,9 @@ func hidesFiles(p schema.Problem) bool {
 	return slices.Contains([]string{"missing-folder", "unreadable-folder", "too-deep", "too-many-files", "too-many-entries", "too-many-bytes", "too-many-cases"}, p.Rule)
 }
 
-// entangled lists the files outside of those loaded whose cases are not what
-// they were all the same: they have a key or an id that a loaded one has too,
-// or an evaluator or a tool is another file's now.
+// entangled lists the files outside of the loaded ones whose cases changed
+// nevertheless: they share a key or an id with a loaded one, or an evaluator or a tool
+// now comes from another file.
 func (s *Snapshot) entangled(res *Result, loaded []string) []string {
 	var keys, ids names
 	for _, d := range res.Definitions {
@@ -443,8 +442,8 @@ func (s *Snapshot) renamed(now map[domain.Name]string) []string {
 	return slices.Collect(maps.Keys(out))
 }
 
-// Before counts what the affected files held before the change, so that the
-// rest is the difference to the Totals of the Snapshot.
+// Before counts the affected files' content before the change, so that the rest is the
+// difference to the Totals of the Snapshot.
 func (c *Change) Before() Totals {
 	if c.Files == nil {
 		return c.before.Totals()
@@ -482,7 +481,7 @@ func (c *Change) Strays() []string {
 	return c.Snapshot().Strays()
 }
 
-// problems are those of files that are definitions.
+// problems returns the problems of files that are definitions.
 func (c *Change) problems(now *Snapshot) []schema.Problem {
 	out := slices.Clone(now.problems)
 	for _, p := range c.before.problems {
@@ -493,7 +492,7 @@ func (c *Change) problems(now *Snapshot) []schema.Problem {
 	return out
 }
 
-// replaced reports whether what was known of a file holds no longer.
+// replaced reports whether the old data about a file is invalid.
 func (c *Change) replaced(file string, now *Snapshot) bool {
 	if _, affected := slices.BinarySearch(c.Files, file); affected {
 		return true

@@ -78,8 +78,8 @@ func (l *loader) equip(def *Definition, src document.Source, tools map[string]do
 	return problems
 }
 
-// unserved returns the problem of a case that has no target, or one that lacks what it
-// is declared to be. ok is false where there is no such problem.
+// unserved returns the problem of a case without a target, or with one that lacks what
+// its declared kind needs. ok is false without such a problem.
 func unserved(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
 	if p, ok = targetless(c, settings); ok {
 		return p, ok
@@ -87,9 +87,9 @@ func unserved(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bo
 	return toolless(c, settings)
 }
 
-// targetless returns the problem of a case that names no target where there is no
-// default one, or one that cannot be used. ok is false where there is no such problem,
-// and where no target is configured, so that nothing is known.
+// targetless returns the problem of a case that names no target if there is no usable
+// default one. ok is false without such a problem, and if no target is configured, so
+// that nothing is known.
 func targetless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
 	if c.Target != "" && c.Target != settings.DefaultTarget || c.Skip != "" || len(settings.Targets)+len(settings.Unusable) == 0 {
 		return p, false
@@ -102,8 +102,8 @@ func targetless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok 
 }
 
 // toolless returns the problem of a case whose target is declared an agent or a
-// workflow, and neither offers the case a tool nor says that there is none. ok is
-// false where there is no such problem.
+// workflow, and neither offers the case a tool nor an empty list of tools. ok is false
+// without such a problem.
 func toolless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
 	name := cmp.Or(c.Target, settings.DefaultTarget)
 	t := settings.Targets[name]

@@ -68,7 +68,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 	return files, err
 }
 
-// unreadable says of a folder that what is in it is not known.
+// unreadable reports a folder with unknown content.
 func (l *loader) unreadable(folder string) {
 	l.problem(schema.Position{File: folder, Line: 1, Column: 1}, "unreadable-folder", "the folder cannot be read", "check its permissions")
 }
@@ -78,9 +78,9 @@ func (l *loader) hasRootFile() bool {
 	return slices.ContainsFunc(l.opts.Settings.RootFiles, func(file string) bool { return exists(l.fsys, file) })
 }
 
-// linked says of a link or submodule that it is not followed. One that is named
-// like a definition was meant as one; what another leads to is not known, and
-// may be a folder of them.
+// linked reports a link or submodule that is not followed. One named like a definition
+// was meant as one; the target of another is unknown, and may be a folder of
+// definitions.
 func (l *loader) linked(name string) {
 	p := schema.Problem{
 		Position: schema.Position{File: name, Line: 1, Column: 1}, Severity: schema.Error, Rule: "not-a-file",
@@ -97,8 +97,9 @@ func (l *loader) linked(name string) {
 // draftSuffix ends the names of files that the forms write before they have their places.
 const draftSuffix = ".gavel-draft"
 
-// overlooked warns of drafts that were left, and of files that nobody would miss: checks that are next to no
-// definition of their name, and what has the extension of one in capitals.
+// overlooked warns about leftover drafts, and about files that nobody would miss:
+// checks without a definition of their name, and definitions with an extension in
+// capitals.
 func (l *loader) overlooked(root, file string) {
 	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: schema.RuleNoDefinition}
 	ext := path.Ext(file)
@@ -125,7 +126,7 @@ func (l *loader) isLonely(file string) bool {
 	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool { return exists(l.fsys, file) })
 }
 
-// ignored says what is not looked at, by its name or by .gavelignore.
+// ignored reports paths that are not examined, by their name or by .gavelignore.
 func (l *loader) ignored(root, name string, isFolder bool) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") || base == "node_modules" || base == "package.json" || name == configFile ||
@@ -225,7 +226,7 @@ func (l *loader) looksAt(root, file string) bool {
 	return slices.Contains(extensions, path.Ext(file))
 }
 
-// folderFiles are the files of a folder, sorted by dialect as far as their path tells.
+// folderFiles are the files of a folder, sorted by dialect if their path reveals it.
 type folderFiles struct {
 	domain []string
 	// rest are of the dialect that gavel.yaml says, or of the one that is
