@@ -111,8 +111,8 @@ func (k *checker) money(l Limits, where ...any) {
 	}
 }
 
-// folders demands folders of the repository, none inside another, and returns
-// those that are inside it. A folder may be named twice.
+// folders demands folders of the repository, none inside another, and returns those
+// that are inside it. A folder may be named twice.
 func (k *checker) folders(field string, dirs []string) []string {
 	var good []string
 	for i, dir := range dirs {
@@ -157,7 +157,7 @@ func (k *checker) glob(pattern string, where ...any) {
 	}
 }
 
-// duration demands a time with a unit that is more than nothing, and gives it.
+// duration demands a time above zero with a unit, and returns it.
 func (k *checker) duration(where ...any) time.Duration {
 	if !k.Doc.Has(where...) {
 		return 0
@@ -172,11 +172,11 @@ func (k *checker) duration(where ...any) time.Duration {
 	return d
 }
 
-// longestWait is the most that one sample may wait: as in the formats, whose
-// timeouts end at a day. A run that waits longer for one answer has no reader.
+// longestWait is the longest that one sample may wait. The formats also limit timeouts
+// to a day, since nobody waits longer for an answer.
 const longestWait = 24 * time.Hour
 
-// wait demands a duration for which somebody waits.
+// wait demands a duration that somebody can wait for.
 func (k *checker) wait(where ...any) {
 	if k.duration(where...) > longestWait {
 		k.Fail("too-long", fmt.Sprintf("`%s` is %s; it must be at most 24h", where[len(where)-1], k.Doc.Text(where...)),

@@ -43,8 +43,8 @@ const (
 	RevisionTemplate = "url_template" // the URL names it
 )
 
-// A Config is a checked gavel.yaml with its defaults filled in. Fields of
-// time and number that the file may leave out are 0 where it does.
+// A Config is a checked gavel.yaml with its defaults filled in. Fields for times and
+// numbers that the file may leave out are 0 if it does.
 type Config struct {
 	// Definitions are the definition folders; never empty. Listed says that they
 	// are written as a list.
@@ -57,8 +57,8 @@ type Config struct {
 	// Targets by name, each with its Name set.
 	Targets map[string]Target
 	Roles   Roles
-	// Judges name the targets that judge in the place of others, which are under test
-	// with what a head changes of them. Roles have them already.
+	// Judges name the targets that judge instead of others, which are under test with
+	// changes of head. Roles already name them.
 	Judges map[string]string `json:",omitempty"`
 	// Aliases map names that definitions use to targets.
 	Aliases  map[string]string
@@ -73,35 +73,35 @@ type Config struct {
 	// Environment are the variables that the targets of other files may take values of.
 	Environment []string `json:",omitempty"`
 	Budget      Budget
-	// RootFiles are definitions that are read if they exist; nil where Definitions are
+	// RootFiles are definitions that are read if they exist; nil if Definitions are
 	// configured.
 	RootFiles []string
 	// Dialects pin files to a dialect by glob, sorted by glob.
 	Dialects []Pin
 	// Tools are further folders with tool definitions.
 	Tools []string
-	// ProgramInputs are globs of files that programs see and that count for each, besides
-	// those around them.
+	// ProgramInputs are globs of files that programs see and whose content counts for
+	// each program, in addition to the files around it.
 	ProgramInputs []string `json:",omitempty"`
 	// Comment is edit or new.
 	Comment string
-	// GroupStatuses says that the groups of cases have commit statuses, too.
+	// GroupStatuses says that the groups of cases also have commit statuses.
 	GroupStatuses bool `json:",omitempty"`
 	// Constraints are the team's demands on its definitions. They are in files of
 	// their own, which Constrain adds.
 	Constraints []schema.ConstraintFile `json:",omitempty"`
 	// Unusable are targets that are written outside of gavel.yaml and cannot be used,
-	// with the reason. TargetsFiles are those that were read. AddTargets sets both.
+	// with the reason. TargetsFiles are the files that were read. AddTargets sets both.
 	Unusable     map[string]schema.Problem `json:",omitempty"`
 	TargetsFiles []TargetsFile             `json:",omitempty"`
 	// Digest is the hex SHA-256 of the canonical form of all of this.
 	Digest string
-	// OwnDigest is the Digest of what gavel.yaml itself says.
+	// OwnDigest is the Digest of gavel.yaml alone.
 	OwnDigest string `json:"-"`
 }
 
-// ChangedFiles are the files with targets that differ from those of head, after file,
-// which is gavel.yaml, where that says something else.
+// ChangedFiles returns the files whose targets differ from head's, after file, which is
+// gavel.yaml, if that differs too.
 func (c *Config) ChangedFiles(head *Config, file string) []string {
 	var out []string
 	for _, f := range slices.Concat(c.TargetsFiles, head.TargetsFiles) {
@@ -126,9 +126,9 @@ func (c *Config) Constrain(files []schema.ConstraintFile) {
 // bytes.
 type TargetsFile struct{ File, Sum string }
 
-// AddTargets adds what files besides gavel.yaml have. Where gavel.yaml names no default
-// target, it is the one that they call default; empty for none. It need not be usable:
-// no other target may be asked in its place.
+// AddTargets adds the targets of other files than gavel.yaml. If gavel.yaml names no
+// default target, the default is the one that those files call default; empty for none.
+// It may be unusable: no other target may be asked in its place.
 func (c *Config) AddTargets(targets map[string]Target, unusable map[string]schema.Problem, files []TargetsFile, byDefault string) {
 	maps.Copy(c.Targets, targets)
 	c.Unusable, c.TargetsFiles = unusable, files
@@ -157,13 +157,13 @@ type Target struct {
 	Model   string
 	BaseURL string
 	API     string
-	// APIKeyEnv names the environment variable with the credential, and KeyHeader
-	// the header that takes it as it is; empty for a bearer token.
+	// APIKeyEnv names the environment variable with the credential, and KeyHeader the
+	// header that has it as its value; empty for a bearer token.
 	APIKeyEnv string
 	KeyHeader string `json:",omitempty"`
 	// preset is the server whose name was written as the provider, which is openai.
 	Preset string `json:",omitempty"`
-	// HTTP is how an http target is asked and answers.
+	// HTTP describes the requests and replies of an http target.
 	HTTP httpagent.Format `json:",omitzero"`
 	// Parameters are the sampling parameters that are sent: temperature,
 	// top_p, seed, max_tokens and the free-form parameters map, by wire name.
@@ -173,10 +173,10 @@ type Target struct {
 	// Argv and Env (names of variables to pass on) are of a command target.
 	Argv []string
 	Env  []string
-	// PromptArgument says that the text of the last message is one more argument of a
-	// command.
+	// PromptArgument says that a command gets the text of the last message as its last
+	// argument.
 	PromptArgument bool `json:",omitempty"`
-	// TakesRow says that a command is told the row of a matrix.
+	// TakesRow says that a command gets the row of a matrix.
 	TakesRow bool `json:",omitempty"`
 	// OutputVersion is the version of how the output of a program of AgentV is read; 0 for
 	// other targets.
@@ -186,23 +186,23 @@ type Target struct {
 	// Replies are of a mock target; the first that matches answers.
 	Replies []MockReply
 
-	// Timeout bounds one call and the case; 0 where the file does not set it.
+	// Timeout bounds one call and the case; 0 if the file does not set it.
 	Timeout time.Duration
 	// Concurrency is how many calls may be in flight at once; 0 = default 8.
 	Concurrency int
-	// RequestsPerMinute and TokensPerMinute are 0 where unlimited.
+	// RequestsPerMinute and TokensPerMinute are 0 if unlimited.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// Price is nil where it is not known.
+	// Price is nil if it is not known.
 	Price *Price
-	// Ceiling is what a budget in money counts, where that is not the Price: the price
-	// of a model that a head changes is only what head says.
+	// Ceiling is the price that a budget in money counts, if it differs from Price: the
+	// price of a model that a head changes is only stated by head.
 	Ceiling *Price `json:",omitempty"`
 	// Refused says that the target is never asked: it is new at a head that may not
 	// choose its address.
 	Refused bool `json:",omitempty"`
-	// Inputs are globs of the repository's files that the agent is built from.
-	// Those of a command target include the files that its arguments name.
+	// Inputs are globs of the repository's files that the agent is built from. The
+	// Inputs of a command target include the files that its arguments name.
 	Inputs []string
 	// Implied says that a command target names no inputs. If its command line names no
 	// file either, it is built from the whole repository.
@@ -211,33 +211,33 @@ type Target struct {
 	Revision    string
 	URLTemplate string
 	WaitFor     time.Duration
-	// SystemPrompt is what a model is told before each conversation. The zero value
-	// tells nothing.
+	// SystemPrompt is the model's instruction before each conversation. The zero value
+	// is none.
 	SystemPrompt schema.TargetPrompt `json:",omitzero"`
-	// Tools are ids of tools that every case of the target is offered; nil where the
-	// file does not set them.
+	// Tools are ids of tools that every case of the target is offered; nil if the file
+	// does not set them.
 	Tools []string
-	// ToolsAt is where they are listed.
+	// ToolsAt is the place of their list.
 	ToolsAt schema.Position `json:"-"`
 	// Mocks answer the calls that the mocks of a case leave open, before the tools'
 	// own mocks do, by tool name.
 	Mocks            map[string][]ToolMock
 	EndsConversation []string
-	// JudgeTarget judges the replies where neither case nor evaluator names a judge;
-	// empty for the role's.
+	// JudgeTarget judges the replies if neither case nor evaluator names a judge; empty
+	// for the role's target.
 	JudgeTarget string `json:",omitempty"`
-	// MaxTurns ends conversations whose cases leave max_turns out; 0 where not set.
+	// MaxTurns ends conversations whose cases leave max_turns out; 0 if not set.
 	MaxTurns int `json:",omitempty"`
-	// AcceptsPrompt is nil where the file does not set it.
+	// AcceptsPrompt is nil if the file does not set it.
 	AcceptsPrompt *bool
-	// AcceptsImages is nil where the file does not set it.
+	// AcceptsImages is nil if the file does not set it.
 	AcceptsImages *bool
-	// Reuse is nil where the file does not set it for the target.
+	// Reuse is nil if the file does not set it for the target.
 	Reuse *Reuse
 }
 
-// RunsTools reports whether the tools of the target are run here, from mocks:
-// those of every model, whatever it is used as. Everything else runs its own.
+// RunsTools reports whether Gavel runs the target's tools, from mocks: it does for
+// every model, whatever its use. All other targets run their own tools.
 func (t Target) RunsTools() bool {
 	return t.Kind == Model || slices.Contains([]string{OpenAI, Anthropic, Gemini}, t.Provider)
 }
@@ -248,12 +248,12 @@ func (t Target) HasWorkspace() bool {
 	return t.Kind != Model && (t.Provider == Command || t.Provider == Replay)
 }
 
-// Unversioned reports whether nobody knows which version of the target answers:
-// an agent runs whatever is deployed, and does not say what that is.
+// Unversioned reports whether the version that answers is unknown: the agent runs
+// whatever is deployed, and does not report its version.
 func (t Target) Unversioned() bool { return t.Provider == HTTP && t.Revision == RevisionNone }
 
-// Deployed reports whether the target answers as it is deployed now, whatever commit it
-// is asked for: an agent of unknown version, or one behind the protocol of a model.
+// Deployed reports whether the target answers as it is deployed now, whatever commit is
+// judged: an agent of unknown version, or one behind the protocol of a model.
 func (t Target) Deployed() bool {
 	return t.Unversioned() || t.Kind == Agent && slices.Contains([]string{OpenAI, Anthropic, Gemini}, t.Provider)
 }
@@ -266,13 +266,15 @@ type MockReply struct {
 	// Match is RE2, searched in the last message; empty matches everything.
 	Match string
 	Reply string
-	// Echo says the last message, in the place of Reply.
+	// Echo makes the last message the reply, in the place of Reply.
 	Echo bool `json:",omitempty"`
-	// EchoChat has Echo say the whole chat as JSON, where it is more than one message.
+	// EchoChat makes Echo reply with the whole chat as JSON, if it has more than one
+	// message.
 	EchoChat bool `json:",omitempty"`
 	// ToolCalls are requested together with the reply.
 	ToolCalls []MockCall
-	// Again are said in the place of Reply where a case is measured again, in turn.
+	// Again are the replies in the place of Reply when a case is measured again, in
+	// turn.
 	Again []string `json:",omitempty"`
 }
 
@@ -291,13 +293,13 @@ type ToolMock struct {
 // A Price is in USD per million tokens.
 type Price struct{ Input, Output float64 }
 
-// Roles name the targets that have a role other than being tested; empty where
-// the file does not set one and the judge takes it.
+// Roles name the targets that have a role other than being tested; empty if the file
+// does not set one and the judge takes it.
 type Roles struct {
 	Judge, Simulator, Extractor string
-	// Embedder has no other in its place.
+	// Embedder has no other target in its place.
 	Embedder string `json:",omitempty"`
-	// Neither have Classifier and Moderator.
+	// Classifier and Moderator have none, either.
 	Classifier string `json:",omitempty"`
 	Moderator  string `json:",omitempty"`
 	// Editors by editor_model.
@@ -327,7 +329,7 @@ func (r Roles) Targets() map[schema.Role]string {
 	}
 }
 
-// Defaults apply where a case has no value of its own; 0 where not set.
+// Defaults apply if a case has no value of its own; 0 if not set.
 type Defaults struct {
 	Iterations   int
 	Timeout      time.Duration
@@ -339,24 +341,24 @@ type Defaults struct {
 // Reuse reports whether stored verdicts are used.
 type Reuse struct {
 	On bool
-	// MaxAge is 0 where stored verdicts never grow too old.
+	// MaxAge is 0 if stored verdicts never grow too old.
 	MaxAge time.Duration
 }
 
 // Gate says when a run fails.
 type Gate struct {
-	// FailOn is regression, threshold, any_failure or never; empty where the
-	// file does not set it: regression with a base, any_failure without.
+	// FailOn is regression, threshold, any_failure or never; empty if the file does not
+	// set it: regression with a base, any_failure without.
 	FailOn string
-	// MinScore and MaxDrop are nil where not set.
+	// MinScore and MaxDrop are nil if not set.
 	MinScore, MaxDrop *float64
 	// Required are key globs of cases that must be there and pass.
 	Required []string
-	// Removed is allow or fail, for a change that leaves out a case which base
-	// judges; empty where the file does not set it, which is allow.
+	// Removed is allow or fail, for a change that leaves out a case which base judges;
+	// empty if the file does not set it, which means allow.
 	Removed string `json:",omitzero"`
-	// Scores is notice or fail, for a change for which the scores fell for certain; empty
-	// where the file does not set it, which is notice.
+	// Scores is notice or fail, for a change with a certain fall of the scores; empty
+	// if the file does not set it, which means notice.
 	Scores string `json:",omitzero"`
 }
 
@@ -365,15 +367,15 @@ const ScoresFail = "fail"
 
 // Budget limits what runs spend.
 type Budget struct {
-	// Limits are those of one run.
+	// Limits bound one run.
 	Limits
-	// PullRequest limits all runs for one pull request together, and Day those
-	// of a day in UTC, as far as they share a ledger.
+	// PullRequest bounds all runs for one pull request together, and Day all runs of a
+	// day in UTC, if they share a ledger.
 	PullRequest Limits `json:",omitzero"`
 	Day         Limits `json:",omitzero"`
 }
 
-// Limits are nil where there is none.
+// Limits bound spending; a field is nil if it has no limit.
 type Limits struct {
 	Calls, Tokens *int64
 	USD           *float64

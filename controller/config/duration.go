@@ -18,10 +18,10 @@ const day = 24 * time.Hour
 // durations are the fields that are durations, in both configurations.
 var durations = []string{"timeout", "wait_for", "max_age", "history", "poll", "deadline"}
 
-// plainNumber is the hint for a number where a text is due.
+// plainNumber matches the hint for a number in the place of a text.
 var plainNumber = lazyregexp.New(`^write "([0-9.]+)"$`)
 
-// withUnit has the hint for a duration without a unit name one.
+// withUnit makes the hint for a duration without a unit name one.
 func withUnit(p schema.Problem) schema.Problem {
 	field, _, _ := strings.Cut(strings.TrimPrefix(p.Message, "`"), "`")
 	if slices.Contains(durations, field) && p.Rule == "wrong-type" {

@@ -150,8 +150,8 @@ func (l *list) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(l))
 }
 
-// duration is a time such as 60s or 1h30m. Text that is none stays zero here;
-// the checks of values report it with its place.
+// duration is a time such as 60s or 1h30m. Other text stays zero here; the checks of
+// values report it with its place.
 type duration time.Duration
 
 // UnmarshalJSON reads the text form.
@@ -197,15 +197,15 @@ func (r *reuseForm) UnmarshalJSON(raw []byte) error {
 
 func (r reuseForm) value() Reuse { return Reuse{On: r.on, MaxAge: time.Duration(r.maxAge)} }
 
-// baseURLs are what targets of model providers speak to by default.
+// baseURLs are the default addresses of model providers.
 var baseURLs = map[string]string{
 	OpenAI:    "https://api.openai.com/v1",
 	Anthropic: "https://api.anthropic.com",
 	Gemini:    "https://generativelanguage.googleapis.com/v1beta/openai",
 }
 
-// anthropicTokens is the max_tokens of targets that set none, without which
-// the API takes no request.
+// anthropicTokens is the max_tokens of targets that set none: the API refuses requests
+// without it.
 const anthropicTokens = "4096"
 
 // config fills in the defaults.
@@ -251,13 +251,13 @@ func (f form) config() *Config {
 	return c
 }
 
-// RootFiles are the definitions outside of the default folder that are read where
-// they exist.
+// RootFiles returns the definitions outside of the default folder that are read if they
+// exist.
 func RootFiles() []string {
 	return []string{"promptfooconfig.json", "promptfooconfig.yaml", "promptfooconfig.yml"}
 }
 
-// DefaultDefinitions is the folder with definitions where none is configured.
+// DefaultDefinitions is the folder with definitions if none is configured.
 const DefaultDefinitions = "test_definitions"
 
 // fill puts defaults where nothing is set.
@@ -276,13 +276,13 @@ func (c *Config) fill() {
 	c.OwnDigest = c.Digest
 }
 
-// agents are the names of the targets without a role.
+// agents returns the names of the targets without a role.
 func (c *Config) agents() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.Targets)), c.Roles.Has)
 }
 
-// Default is what a repository without a gavel.yaml gets: one definitions
-// folder, no targets and every default.
+// Default returns the configuration of a repository without a gavel.yaml: one
+// definitions folder, no targets and every default.
 func Default() *Config { return form{}.config() }
 
 func (f targetForm) target(name string) Target {
@@ -325,8 +325,8 @@ func (f targetForm) target(name string) Target {
 	return t
 }
 
-// parameters joins the parameters that have a field of their own with the
-// free-form ones. A null is kept: it takes away what would be sent by itself.
+// parameters joins the parameters that have their own field with the free-form ones. A
+// null is kept: it removes a parameter that would be sent by default.
 func (f targetForm) parameters() map[string]json.RawMessage {
 	all := maps.Clone(f.Parameters)
 	if all == nil {
@@ -386,7 +386,7 @@ func (t *Target) fill() {
 	}
 }
 
-// Words returns those of a command line that may name files of the repository.
+// Words returns the words of a command line that may name files of the repository.
 func (t Target) Words() []string {
 	var files []string
 	for _, arg := range words(t.Argv) {
@@ -397,7 +397,7 @@ func (t Target) Words() []string {
 	return files
 }
 
-// words are those of a command line, with those of a text for the shell in it.
+// words returns the words of a command line, including those of a shell script in it.
 func words(argv []string) []string {
 	var all []string
 	for i, arg := range argv {

@@ -93,8 +93,8 @@ func (f httpForm) format() httpagent.Format {
 	return out
 }
 
-// Variables are the environment variables that must hold a credential: that of
-// api_key_env, and those of headers.
+// Variables returns the environment variables that must hold a credential: the one in
+// api_key_env, and those in headers.
 func (t Target) Variables() []string {
 	var names []string
 	if t.APIKeyEnv != "" {
@@ -108,8 +108,8 @@ func (t Target) Variables() []string {
 	return names
 }
 
-// properties are what of the format enters the execution digest: all but the values
-// of variables and their names.
+// properties are the parts of the format that enter the execution digest: everything
+// except the values of variables and their names.
 func properties(f httpagent.Format) map[string]string {
 	out := map[string]string{"method": f.Method}
 	if f.Body != nil {
@@ -150,7 +150,7 @@ func (k *checker) format(t Target) {
 	k.reply(t, at)
 }
 
-// written is the name of a header as the file has it.
+// written returns the name of a header as it is written in the file.
 func (k *checker) written(t Target, canonical any) any {
 	for _, name := range k.Doc.Keys("targets", t.Name, "headers") {
 		if http.CanonicalHeaderKey(name) == canonical {
@@ -196,7 +196,7 @@ func (k *checker) reply(t Target, at func(...any) []any) {
 	}
 }
 
-// ownHeaders are set by what sends a request.
+// ownHeaders are set by the sender of a request.
 var ownHeaders = []string{"Connection", "Content-Length", "Host", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // secretHeaders are parts of names of headers that carry credentials.

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A Property is one thing of a target that bears on what it answers.
+// A Property is one part of a target that affects its answers.
 type Property struct {
 	// Name is readable: model, parameter temperature, mock get_weather.
 	Name string
@@ -23,21 +23,20 @@ type Property struct {
 	Tool string
 }
 
-// Deterministic reports whether the target answers a question the same each time: a
-// recording, and a mock that has no other replies for further measurements.
+// Deterministic reports whether the target gives the same answer to a question each
+// time: a recording does, and a mock without other replies for further measurements.
 func (t Target) Deterministic() bool {
 	varies := slices.ContainsFunc(t.Replies, func(r MockReply) bool { return len(r.Again) > 0 })
 	return t.Provider == Replay || t.Provider == Mock && !varies
 }
 
-// Identity lists what of the target enters the execution digest, sorted by
-// name: where it is reached, what is asked of it and what answers instead of
-// it. Its name, timeouts, rates, prices and the name of its key variable are
-// not among it, and neither are the bytes of a recording or of a program, which
-// are not in the configuration.
+// Identity lists the properties of the target that enter the execution digest, sorted
+// by name: its address, what it is asked, and what answers instead of it. They leave
+// out its name, timeouts, rates, prices and the name of its key variable, and the bytes
+// of a recording or of a program, which are not in the configuration.
 //
-// The values of declared environment variables enter as an HMAC-SHA-256 under
-// the salt, so that digests may be shown without giving away what they hide.
+// The values of declared environment variables enter as an HMAC-SHA-256 under the salt,
+// so that digests may be shown without revealing the values.
 func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) []Property {
 	var list []Property
 	add := func(name, value string) {
@@ -90,8 +89,8 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	return list
 }
 
-// hide returns what may be known of the value of an environment variable. One
-// that is not set differs from every one that is.
+// hide returns a hash that stands in for the value of an environment variable. An unset
+// variable differs from every set one.
 func hide(name string, lookup func(string) (string, bool), salt []byte) string {
 	value, ok := "", false
 	if lookup != nil {
@@ -125,8 +124,8 @@ func canonical(raw json.RawMessage) string {
 	return string(out)
 }
 
-// digest is the hex SHA-256 of everything that a Config says, whatever the
-// form of the file it was read from.
+// digest is the hex SHA-256 of all values of a Config, whatever the form of the file
+// that it was read from.
 func (c *Config) digest() string {
 	all := *c
 	all.Digest = ""

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Noise says how a difference between base and head is told from noise. Fields are
-// zero where the file does not set them, see [Noise.Defaulted].
+// Noise says how a difference between base and head is distinguished from noise. Fields
+// are zero if the file does not set them, see [Noise.Defaulted].
 type Noise struct {
 	// Confirm is auto or off.
 	Confirm string
@@ -18,13 +18,14 @@ type Noise struct {
 	Samples int
 	// History is how far back stored results of base count.
 	History time.Duration
-	// Nightly has scheduled runs take further samples.
+	// Nightly makes scheduled runs take further samples.
 	Nightly bool
 	// Flaky is report, ignore or fail.
 	Flaky string
 	// Cluster is case, fixture or group: which cases count as one, since they fail together.
 	Cluster string
-	// NewRuns and NewPass say of how many runs a new case passes how many.
+	// NewRuns and NewPass say how many runs a new case gets, and how many of them it
+	// has to pass.
 	NewRuns, NewPass int
 }
 
@@ -42,7 +43,7 @@ const (
 	ClusterGroup   = "group"
 )
 
-// Defaulted returns the settings with the defaults in the place of what is not set.
+// Defaulted returns the settings with defaults for those that are not set.
 func (n Noise) Defaulted() Noise {
 	n.Confirm, n.Flaky = cmp.Or(n.Confirm, ConfirmAuto), cmp.Or(n.Flaky, FlakyReport)
 	n.Cluster = cmp.Or(n.Cluster, ClusterCase)
@@ -71,7 +72,7 @@ func (f noiseForm) value() Noise {
 	return Noise{f.Confirm, f.Alpha, f.Samples, time.Duration(f.History), f.Nightly, f.Flaky, f.Cluster, f.New.Runs, f.New.Pass}
 }
 
-// noise refuses what the schema cannot.
+// noise refuses mistakes that the schema cannot find.
 func (k *checker) noise() {
 	k.duration("noise", "history")
 	if n := k.config.Noise; n.NewPass > n.NewRuns {
@@ -80,8 +81,8 @@ func (k *checker) noise() {
 	}
 }
 
-// Looser names every setting by which head lets more through than base: there is
-// more that counts as noise, or less has to hold.
+// Looser names every setting by which head lets more through than base: more counts as
+// noise, or less has to hold.
 func (n Noise) Looser(head Noise) []string {
 	base := n.Defaulted()
 	head = head.Defaulted()

@@ -14,7 +14,7 @@ import (
 // Pages say who may look at the pages of a server, and change what.
 type Pages struct {
 	Users []User
-	// Proxy is nil where users only sign in with tokens.
+	// Proxy is nil if users only sign in with tokens.
 	Proxy *Proxy
 }
 
@@ -29,11 +29,11 @@ type User struct {
 	Repositories []string
 }
 
-// A Proxy says which header has the name of the user, and from where it counts.
+// A Proxy says which header has the name of the user, and which addresses may send it.
 type Proxy struct {
 	Header string
 	From   []netip.Prefix
-	// Role is that of names that are not users; empty for none.
+	// Role is the role of names that are not listed as users; empty for none.
 	Role string
 }
 
@@ -52,7 +52,7 @@ type pagesForm struct {
 	} `json:"proxy"`
 }
 
-// headerName is that of an HTTP header, which has at most maxHeaderName bytes.
+// headerName matches the name of an HTTP header, which has at most maxHeaderName bytes.
 var headerName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9-]*$`)
 
 const maxHeaderName = 100

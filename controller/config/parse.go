@@ -8,10 +8,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// Parse checks the bytes of a gavel.yaml and gives its values with all
-// defaults filled in. file is the name that problems carry. The Config is
-// never nil; where a problem has severity Error, it is fit for showing what
-// else is wrong and not for running.
+// Parse checks the bytes of a gavel.yaml and returns its values with all defaults
+// filled in. file is the name that problems carry. The Config is never nil; if a
+// problem has severity Error, the Config is fit for showing further mistakes and not
+// for running.
 func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	doc, problems := document.Parse(file, data)
 	if doc == nil {
@@ -46,13 +46,14 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	return k.config, schema.SortProblems(k.Problems)
 }
 
-// A checker finds what the schema cannot say: what must agree across fields.
+// A checker finds the mistakes that the schema cannot find: fields that have to agree
+// with each other.
 type checker struct {
 	document.Complaints
 	config *Config
 }
 
-// hasProblem reports whether the position has a problem already.
+// hasProblem reports whether the position already has a problem.
 func (k *checker) hasProblem(at schema.Position) bool {
 	return slices.ContainsFunc(k.Problems, func(p schema.Problem) bool { return p.Position == at })
 }

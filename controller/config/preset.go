@@ -10,15 +10,15 @@ import (
 type preset struct {
 	// Name is the provider in gavel.yaml.
 	Name string
-	// BaseURL is where the server is; empty where that differs from account to
-	// account, and then Form shows what base_url looks like.
+	// BaseURL is the server's address; empty if it differs between accounts, and then
+	// Form shows the form of base_url.
 	BaseURL, Form string
-	// Header takes the key: Authorization as a bearer token where it is empty.
+	// Header takes the key: Authorization as a bearer token if it is empty.
 	Header string
-	// KeyEnv is the variable with the key where gavel.yaml names none; empty where
-	// the server asks for no key by itself.
+	// KeyEnv is the variable with the key if gavel.yaml names none; empty if the server
+	// asks for no key by default.
 	KeyEnv string
-	// Page is where the vendor says so.
+	// Page is where the vendor documents this.
 	Page string
 }
 
@@ -63,7 +63,7 @@ var presets = []preset{
 	},
 }
 
-// LookupPreset is the server of a name.
+// LookupPreset returns the server with a name.
 func LookupPreset(name string) (s preset, ok bool) {
 	i := slices.IndexFunc(presets, func(s preset) bool { return s.Name == name })
 	if i < 0 {
@@ -72,7 +72,7 @@ func LookupPreset(name string) (s preset, ok bool) {
 	return presets[i], true
 }
 
-// PresetNames are those of all servers.
+// PresetNames returns the names of all servers.
 func PresetNames() []string {
 	names := make([]string, 0, len(presets))
 	for _, s := range presets {
@@ -81,7 +81,7 @@ func PresetNames() []string {
 	return names
 }
 
-// presetTable is the documentation of all servers in Markdown.
+// presetTable returns the documentation of all servers in Markdown.
 func presetTable() string {
 	var b strings.Builder
 	b.WriteString("| `provider` | `base_url` | key | variable of the key |\n|:--|:--|:--|:--|\n")

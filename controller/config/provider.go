@@ -75,7 +75,7 @@ func (k *checker) target(t Target) {
 	}
 }
 
-// revision demands that what is said of the agent's revision fits together.
+// revision demands that the settings for the agent's revision fit together.
 func (k *checker) revision(t Target) {
 	at := func(field string) []any { return []any{"targets", t.Name, field} }
 	has := func(field string) bool { return k.Doc.Has(at(field)...) }
@@ -93,8 +93,7 @@ func (k *checker) revision(t Target) {
 	}
 }
 
-// fields demands the fields of the target's provider and refuses those of
-// others.
+// fields demands the fields of the target's provider and refuses the fields of others.
 func (k *checker) fields(t Target) {
 	own, written := providers[t.Provider], cmp.Or(t.Preset, t.Provider)
 	if server, ok := LookupPreset(t.Preset); ok && t.BaseURL == "" {
@@ -137,7 +136,7 @@ func (k *checker) filled(where ...any) bool {
 	return true
 }
 
-// providersWith lists the providers that have a field of their own.
+// providersWith lists the providers that have this field of their own.
 func providersWith(field string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
@@ -165,7 +164,8 @@ func (k *checker) url(text string, where ...any) {
 	}
 }
 
-// variableName is that of an environment variable, which has at most maxVariableName bytes.
+// variableName matches the name of an environment variable, which has at most
+// maxVariableName bytes.
 var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 const maxVariableName = 128
@@ -178,7 +178,7 @@ func (k *checker) variable(name string, where ...any) {
 	}
 }
 
-// reason is what a regular expression's error says besides the expression.
+// reason returns a regular expression's error without the expression.
 func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
 }

@@ -17,12 +17,12 @@ type Quarantine struct {
 	// Until is the last day on which it holds, such as 2026-04-01.
 	Until  string `json:"until"`
 	Reason string `json:"reason"`
-	// At is where it is in the file.
+	// At is its place in the file.
 	At schema.Position `json:"-"`
 }
 
-// quarantine refuses what the schema cannot: days that no month has, and two entries
-// of one case.
+// quarantine refuses mistakes that the schema cannot find: days that no month has, and
+// two entries for one case.
 func (k *checker) quarantine() {
 	known := map[string]bool{}
 	for i, q := range k.config.Quarantine {
@@ -42,7 +42,7 @@ func (k *checker) quarantine() {
 	}
 }
 
-// StaleQuarantine are warnings about the entries that have ended, and about those
+// StaleQuarantine returns warnings about the entries that have ended, and about entries
 // that name none of the cases; nil names are not known.
 func (c *Config) StaleQuarantine(names []string, now time.Time) []schema.Problem {
 	var out []schema.Problem
@@ -64,8 +64,8 @@ func (c *Config) StaleQuarantine(names []string, now time.Time) []schema.Problem
 	return out
 }
 
-// Looser names every setting by which head lets more through than base: what counts
-// as noise, and which cases are quarantined.
+// Looser names every setting by which head lets more through than base: more counts as
+// noise, or more cases are quarantined.
 func (c *Config) Looser(head *Config) []string {
 	out := c.Noise.Looser(head.Noise)
 	for _, q := range head.Quarantine {

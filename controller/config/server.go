@@ -24,15 +24,14 @@ import (
 type Server struct {
 	// Listen is host:port.
 	Listen string
-	// Probes is host:port for those who watch over the server; empty where they ask at
-	// Listen.
+	// Probes is host:port for monitoring; empty if probes are asked at Listen.
 	Probes string
 	// Hosts are names by which it is reached, in addition to addresses and localhost.
 	Hosts []string
 	// Data is the folder for clones, Ledger the ledger's file.
 	Data   string
 	Ledger string
-	// Webhook is nil where forges are only polled.
+	// Webhook is nil if forges are only polled.
 	Webhook      *Webhook
 	Credentials  map[string]Credential
 	Repositories []Repository
@@ -43,9 +42,9 @@ type Server struct {
 	// Bots are user ids that are heard and trusted as people who may write.
 	Bots []int64
 	Poll time.Duration
-	// Deadline bounds what is done for a head before it is judged.
+	// Deadline bounds the work for a head before it is judged.
 	Deadline time.Duration
-	// Pages is nil where there are none.
+	// Pages is nil if there are none.
 	Pages *Pages
 }
 
@@ -57,38 +56,38 @@ type Secret struct{ Env, File string }
 type Webhook struct {
 	Path   string
 	Secret Secret
-	// Previous is zero where there is none.
+	// Previous is zero if there is none.
 	Previous Secret
 }
 
-// A Credential is a token, or a GitHub App where AppID is not 0.
+// A Credential is a token, or a GitHub App if AppID is not 0.
 type Credential struct {
 	Token Secret
 	AppID int64
-	// Installation is 0 where the forge is asked for the one in a repository.
+	// Installation is 0 if the forge is asked for the one in a repository.
 	Installation int64
 	Key          Secret
 }
 
-// A Repository is one that the server keeps true.
+// A Repository is one whose pull requests the server judges.
 type Repository struct {
 	// Name is owner/name, empty without a forge.
 	Name string
 	// Forge is the root of its REST API.
 	Forge string
-	// URL is where it is cloned from, empty for what the forge says.
+	// URL is where it is cloned from, empty for the forge's address.
 	URL        string
 	Credential string
 	// Branches are base branches; empty means the default branch.
 	Branches []string
 	Config   string
-	// Schedule is nil where nothing is run by the clock. Its times are UTC.
+	// Schedule is nil if there are no scheduled runs. Its times are UTC.
 	Schedule cron.Schedule
 	// DriftIssue is 0 if only a status reports drift.
 	DriftIssue int
 }
 
-// ServerTrust says what pull requests are allowed.
+// ServerTrust says what pull requests are allowed to do.
 type ServerTrust struct {
 	// Forks is approve, plan or never; Programs writers, approved, base-only or
 	// never; Targets writers, approved or base-only.
@@ -96,7 +95,7 @@ type ServerTrust struct {
 	Sandbox                  ServerSandbox
 }
 
-// ServerSandbox says what programs may do.
+// ServerSandbox says what programs are allowed to do.
 type ServerSandbox struct {
 	// Accept is isolated, partial or off.
 	Accept     string
@@ -104,8 +103,8 @@ type ServerSandbox struct {
 	Network    bool
 }
 
-// DefaultCalls is how many calls a day each repository of a server may make where
-// the operator's file has no budget.
+// DefaultCalls is how many calls a day each repository of a server may make if the
+// operator's file has no budget.
 const DefaultCalls = 20_000
 
 // DefaultForge is GitHub's public API.
@@ -166,8 +165,8 @@ type serverForm struct {
 	Pages *pagesForm `json:"pages"`
 }
 
-// ParseServer checks the bytes of an operator's file and gives its values with
-// all defaults filled in; nil where a problem has severity Error.
+// ParseServer checks the bytes of an operator's file and returns its values with all
+// defaults filled in; nil if a problem has severity Error.
 func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 	doc, problems := document.Parse(file, data)
 	if doc == nil {
@@ -274,8 +273,8 @@ func (k *serverChecker) check(f serverForm) {
 	k.server.Pages = k.pages(f.Pages)
 }
 
-// id is the same for what is the same repository. Forges ignore the case of its
-// name, git does not ignore that of an address.
+// id is equal for entries that mean the same repository. Forges ignore the case of its
+// name, and git distinguishes the case of an address.
 func (r *Repository) id() string {
 	if r.Name != "" {
 		return strings.ToLower(r.Name + " " + r.Forge)
@@ -366,8 +365,8 @@ func (k *serverChecker) cloned(address string, where ...any) {
 	}
 }
 
-// Stricter returns the stricter of limits and of an equal share of those that
-// several have together.
+// Stricter returns the stricter of two limits: its own, and an equal share of the
+// limits that several have together.
 func (l Limits) Stricter(all Limits, shares int) Limits {
 	out := Limits{Calls: share(l.Calls, all.Calls, shares), Tokens: share(l.Tokens, all.Tokens, shares), USD: l.USD}
 	if all.USD != nil {
@@ -391,8 +390,7 @@ func share(own, all *int64, shares int) *int64 {
 	return &part
 }
 
-// UntilRestart names the fields that are read at the start only and are not
-// what they were then.
+// UntilRestart names the fields that are only read at the start and have changed since.
 func (s *Server) UntilRestart(start *Server) (fields []string) {
 	for field, same := range map[string]bool{
 		"listen": start.Listen == s.Listen,

@@ -2,8 +2,8 @@ package config
 
 import "github.com/gavel-evals/gavel/schema"
 
-// Settings are the values that loading definitions needs. Its Targets are nil
-// where the file declares none, since then no name can be checked.
+// Settings returns the values that loading definitions needs. Its Targets are nil if
+// the file declares none, since then no name can be checked.
 func (c *Config) Settings() schema.Settings {
 	s := schema.Settings{
 		Definitions:   c.Definitions,
@@ -54,7 +54,7 @@ func (c *Config) Settings() schema.Settings {
 // tokensPerPrice is the number of tokens that a Price is for.
 const tokensPerPrice = 1e6
 
-// Cost is what a call with so many tokens costs, in USD.
+// Cost returns the cost of a call with this many tokens, in USD.
 func (p *Price) Cost(input, output int64) float64 {
 	return (float64(input)*p.Input + float64(output)*p.Output) / tokensPerPrice
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A TargetChange is one setting that a head changes of a target, or of the roles.
+// A TargetChange is one setting of a target, or of the roles, that a head changes.
 type TargetChange struct {
 	// Target is the name of the target; empty for a role.
 	Target string `json:"target,omitempty"`
-	// Setting is what plans call it, such as model, parameter top_k or roles.judge. Was
-	// and Is are its values at the merge base and at head, empty for none.
+	// Setting is the name of the setting in plans, such as model, parameter top_k or
+	// roles.judge. Was and Is are its values at the merge base and at head, empty for
+	// none.
 	Setting, Was, Is string
-	// Data says that it is data under test, which head would be judged with if its author
-	// might choose that.
+	// Data says that it is data under test. Head would be judged with it if its author
+	// were allowed to choose it.
 	Data bool
 	// File is where the target is written; empty for gavel.yaml.
 	File string
@@ -29,7 +30,7 @@ type TargetChange struct {
 // wholeTarget is the setting of a target that is new at head.
 const wholeTarget = "target"
 
-// Clause says what changed of what: model old → new of the target bot.
+// Clause names the change and its target: model old → new of the target bot.
 func (c TargetChange) Clause() string {
 	switch {
 	case c.Target == "":
@@ -40,10 +41,10 @@ func (c TargetChange) Clause() string {
 	return "changes " + c.String() + " of the target " + c.Target
 }
 
-// maxShown is how many bytes the old and the new value have together where they are shown.
+// maxShown is how many bytes of the old and the new value are shown together.
 const maxShown = 120
 
-// String says what changed: model old → new.
+// String describes the change: model old → new.
 func (c TargetChange) String() string {
 	was, is := readable(c.Was), readable(c.Is)
 	switch {
@@ -67,10 +68,10 @@ func readable(value string) string {
 	return value
 }
 
-// TargetChanges are what a head changes of the targets.
+// TargetChanges are the changes that a head makes to the targets.
 type TargetChanges struct {
-	// Judged are the changes that head is judged with, Refused those that it is not:
-	// they take effect after the merge.
+	// Head is judged with the Judged changes, and without the Refused ones: they take
+	// effect after the merge.
 	Judged, Refused []TargetChange
 	// Accepted are changes that were Refused until somebody accepted them: head is
 	// judged without them.
@@ -78,11 +79,11 @@ type TargetChanges struct {
 	// Unbounded are the targets with a price at the tip whose model changes while head
 	// names no price for the new one, sorted: no budget in money holds for them.
 	Unbounded []string
-	// Prices are what head says that new models cost, by target.
+	// Prices are the prices that head states for new models, by target.
 	Prices map[string]Price
 }
 
-// Accept has head judged without the refused changes.
+// Accept lets head be judged without the refused changes.
 func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accepted, c.Refused), nil }
 
 // UnderTest returns the configuration that judges a head. All of it is that of c, the tip
@@ -115,8 +116,8 @@ func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChange
 	return &m.out, m.changes
 }
 
-// UnreadHost ends what stands for the value of a variable of the environment where a
-// configuration is only compared. No head chooses a setting by such a value.
+// UnreadHost ends the replacement for a variable's value where a configuration is only
+// compared. No head chooses a setting by such a value.
 const UnreadHost = ".environment.invalid"
 
 // A merge makes the configuration of a head.
@@ -179,8 +180,8 @@ func (m *merge) added(is Target) {
 	m.out.Targets[is.Name] = is.unasked()
 }
 
-// unasked is what cases are compiled with and digests cover of a target that is never
-// opened: it names no variable of the environment.
+// unasked returns what cases are compiled with, and what digests cover, if a target is
+// never opened: it names no environment variable.
 func (t Target) unasked() Target {
 	t.Refused = true
 	t.APIKeyEnv, t.Env, t.Price, t.JudgeTarget = "", nil, nil, ""
@@ -191,8 +192,8 @@ func (t Target) unasked() Target {
 	return t
 }
 
-// price keeps the tip's price from a model that is not the tip's, and a budget in money
-// from what head says that the model costs, where that is less.
+// price does not apply the tip's price to a model that is not the tip's. A budget in
+// money counts the higher of the tip's price and head's.
 func (m *merge) price(out *Target, tip, is Target) {
 	if out.Model == tip.Model || tip.Price == nil && is.Price == nil {
 		return
@@ -214,8 +215,8 @@ func (m *merge) price(out *Target, tip, is Target) {
 	}
 }
 
-// unread refuses the targets of other files that cannot be read without the environment,
-// where their files changed: nobody knows what of them did.
+// unread refuses the targets of other files that cannot be read without the
+// environment, if their files changed: their changes are unknown.
 func (m *merge) unread() {
 	files := m.base.ChangedFiles(m.head, "")
 	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
@@ -245,8 +246,8 @@ func (m *merge) roles() {
 	}
 }
 
-// names takes over which target a definition means, which a definition may say itself: it
-// has the address of one of the tip's, or is refused.
+// names takes over the default target and the aliases. A definition may choose its
+// target anyway, and every target has the address of one of the tip's, or is refused.
 func (m *merge) names() {
 	if m.head.DefaultTarget != m.base.DefaultTarget {
 		m.out.DefaultTarget, m.out.Implied = m.head.DefaultTarget, m.head.Implied
@@ -267,7 +268,7 @@ func (m *merge) names() {
 	}
 }
 
-// programs adds the files that head has programs see to those of the tip.
+// programs adds the files that programs may see at head to those of the tip.
 func (m *merge) programs() {
 	for _, glob := range m.head.ProgramInputs {
 		if !slices.Contains(m.base.ProgramInputs, glob) && !slices.Contains(m.out.ProgramInputs, glob) {
@@ -276,8 +277,8 @@ func (m *merge) programs() {
 	}
 }
 
-// keepJudges keeps what judges as the tip has it: a target with a role that is also under
-// test plays the role under another name.
+// keepJudges keeps the judges as the tip has them: a target with a role that is also
+// under test plays the role under another name.
 func (m *merge) keepJudges() {
 	m.out.Judges = map[string]string{}
 	for name, tip := range m.tip.Targets {
@@ -299,12 +300,13 @@ func (m *merge) keepJudges() {
 	}
 }
 
-// Judge is the name of the target that judges where a target of a name is asked to: that
-// name, or another where the target is under test with what a head changes of it.
+// Judge returns the name of the target that judges when a target with this name is
+// asked to: the same name, or another one if the target is under test with changes of
+// head.
 func (c *Config) Judge(name string) string { return cmp.Or(c.Judges[name], name) }
 
-// fixed is what of a target a head never chooses, without what does not bear on an
-// answer: its limits and its price.
+// fixed returns the settings of a target that a head never chooses, without those that
+// do not affect an answer: its limits and its price.
 func (t Target) fixed() string {
 	t.Model, t.SystemPrompt, t.Tools, t.Mocks, t.MaxTurns, t.EndsConversation = "", schema.TargetPrompt{}, nil, nil, 0, nil
 	t.Name, t.Inputs, t.Implied, t.Price, t.Reuse = "", nil, false, nil, nil
@@ -363,15 +365,16 @@ func (t *Target) takeData(was, is Target) {
 // isUnread reports whether a value is taken from the environment.
 func isUnread(value string) bool { return strings.Contains(value, UnreadHost) }
 
-// sampling are the parameters that say how a model answers, by wire name, for all
-// providers. Others of a compatible server may choose a vendor, an address or a price.
+// sampling are the parameters that control how a model answers, by wire name, for all
+// providers. Other parameters of a compatible server may choose a vendor, an address or
+// a price.
 var sampling = []string{
 	"temperature", "top_p", "seed", "max_tokens", "max_completion_tokens", "max_output_tokens", "stop", "stop_sequences",
 	"presence_penalty", "frequency_penalty", "reasoning_effort",
 }
 
-// isSampling reports whether a parameter is data under test with this value; one that is
-// not there is. An effort may be in an object that says nothing else.
+// isSampling reports whether a parameter is data under test with this value; a missing
+// one is. An effort may be in an object that has no other field.
 func isSampling(name string, raw json.RawMessage) bool {
 	var inner map[string]any
 	isObject := json.Unmarshal(raw, &inner) == nil && inner != nil
@@ -389,9 +392,9 @@ func isSampling(name string, raw json.RawMessage) bool {
 	return slices.Contains(sampling, name) && !isObject && !isUnread(string(raw))
 }
 
-// changesOf are the changes of a target between the merge base and head that bear on
-// answers: of data under test, and of what else is in its identity. A value that the tip
-// has by now does not count.
+// changesOf returns the changes of a target between the merge base and head that affect
+// answers: of data under test, and of the other parts of its identity. A value that the
+// tip has by now does not count.
 func changesOf(was, is, tip Target) (data, other []TargetChange) {
 	add := func(isData bool, setting, old, next string) {
 		change := TargetChange{Target: is.Name, Setting: setting, Was: old, Is: next, File: is.File}
@@ -416,8 +419,8 @@ func changesOf(was, is, tip Target) (data, other []TargetChange) {
 	return data, other
 }
 
-// addedInputs is the change that head names more files that a target is built from: only where
-// head is judged with that does a change of those files count.
+// addedInputs returns the change that head lists more files that a target is built
+// from: a change of those files counts only if head is judged with that list.
 func addedInputs(was, is, tip Target) []TargetChange {
 	var added []string
 	for _, glob := range is.Inputs {
@@ -437,7 +440,8 @@ const parameterPrefix = "parameter "
 // dataSettings are the settings under test besides parameters.
 var dataSettings = []string{"model", "system_prompt", "tools", "mocks", "max_turns", "ends_conversation"}
 
-// settings are what of a target bears on answers, by the name that gavel.yaml has for it.
+// settings returns the settings of a target that affect answers, by gavel.yaml's names
+// for them.
 func (t Target) settings() map[string]string {
 	out := map[string]string{}
 	for _, p := range t.Identity(nil, nil) {

@@ -12,19 +12,19 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A turn is what an http or command agent is asked: the conversation so far
-// and the system prompt, which an agent may ignore. Tools are not in it; such
-// an agent runs its own.
+// A turn is the input of an http or command agent: the conversation so far and the
+// system prompt, which an agent may ignore. It has no tools; such an agent runs its
+// own.
 type turn struct {
 	Messages     []sentMessage `json:"messages"`
 	SystemPrompt string        `json:"system_prompt,omitempty"`
 	Metadata     turnMetadata  `json:"metadata"`
-	// Context is what a command gets of a row of a matrix.
+	// Context is the part of a matrix row that a command gets.
 	Context json.RawMessage `json:"context,omitempty"`
 }
 
 // A sentMessage is a message in the form that agents receive. Its content is a text, or
-// blocks {type, value} where there are files or images in it.
+// blocks {type, value} if it has files or images.
 type sentMessage struct {
 	Role       string            `json:"role"`
 	Content    any               `json:"content"`
@@ -45,8 +45,9 @@ type turnMetadata struct {
 	Workspace string `json:"workspace,omitempty"`
 }
 
-// agentRequest encodes a request for an agent. workspace is the folder that it works in
-// and files that of the repository then; both are empty for an agent that starts there.
+// agentRequest encodes a request for an agent. workspace is the folder in which it
+// works, and files is then the repository's folder; both are empty for an agent that
+// starts in the repository.
 func agentRequest(req Request, workspace, files string) ([]byte, error) {
 	messages := make([]sentMessage, 0, len(req.Messages))
 	for _, m := range req.Messages {
@@ -83,7 +84,7 @@ func agentContent(m schema.Message, files string) any {
 	return blocks
 }
 
-// agentTurn is what an agent answers.
+// agentTurn is the answer of an agent.
 type agentTurn struct {
 	Messages []agentMessage             `json:"messages"`
 	Model    string                     `json:"model"`
@@ -109,7 +110,7 @@ type agentCall struct {
 	DurationMS *float64 `json:"duration_ms"`
 }
 
-// agentUsage takes the names of either of the common forms.
+// agentUsage accepts the names of both common forms.
 type agentUsage struct {
 	InputTokens      int64 `json:"input_tokens"`
 	OutputTokens     int64 `json:"output_tokens"`
@@ -126,10 +127,10 @@ func hasMessages(data []byte) bool {
 	return json.Unmarshal(data, &probe) == nil && probe.Messages != nil
 }
 
-// agentReply reads `{messages, model?, usage?, metadata?}`. The revision that
-// the agent runs is metadata.revision, or else revision next to it;
-// metadata.end is true when the conversation is over; metadata.system_prompt
-// and metadata.tools tell what the agent was given.
+// agentReply reads `{messages, model?, usage?, metadata?}`. The revision that the agent
+// runs is metadata.revision, or else revision next to it; metadata.end is true when the
+// conversation is over; metadata.system_prompt and metadata.tools describe the agent's
+// input.
 func agentReply(data []byte) (Reply, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
 		return Reply{}, fmt.Errorf("the reply is not a JSON object with messages: %s", data)

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// decodeTools reads the tools that an agent says it has: a list of functions, in
-// the form {name, description, parameters} or in that of OpenAI, or of names.
-// Metadata are the agent's own, so another form is not a mistake.
+// decodeTools reads the tools that an agent reports: a list of functions, in the form
+// {name, description, parameters} or in OpenAI's form, or a list of names. Metadata are
+// the agent's own, so another form is not a mistake.
 func decodeTools(raw json.RawMessage) []schema.Tool {
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
@@ -52,7 +52,7 @@ func decodeContent(raw json.RawMessage) (string, error) {
 	for _, b := range blocks {
 		var block struct {
 			Value json.RawMessage `json:"value"`
-			// decodeText is what OpenAI's blocks call it.
+			// Text is the name in OpenAI's blocks.
 			Text json.RawMessage `json:"text"`
 		}
 		if err := json.Unmarshal(b, &block); err != nil {
@@ -64,7 +64,7 @@ func decodeContent(raw json.RawMessage) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// decodeText is the text of a JSON string, nothing for null or no value, and else
+// decodeText returns the text of a JSON string, nothing for null or no value, and else
 // the JSON without white space.
 func decodeText(raw json.RawMessage) string {
 	var s string

@@ -29,9 +29,9 @@ type agentvCall struct {
 	DurationMS *float64        `json:"duration_ms"`
 }
 
-// agentvOutput is what AgentV reads of a program that prints an object.
+// agentvOutput has the fields that AgentV reads from a program that prints an object.
 type agentvOutput struct {
-	text     *string // of text, where there are no messages
+	text     *string // the field text, if there are no messages
 	messages []agentvMessage
 	failure  string
 	usage    struct {
@@ -41,8 +41,8 @@ type agentvOutput struct {
 	cost, duration *float64
 }
 
-// decodeAgentV decodes an object with fields that AgentV reads. Output of another form, such
-// as a field of another type, is text, as AgentV has it.
+// decodeAgentV decodes an object with fields that AgentV reads. Output in another form,
+// such as a field of another type, is text, as in AgentV.
 func decodeAgentV(stdout []byte) (out agentvOutput, ok bool) {
 	var fields map[string]json.RawMessage // by their exact names
 	if json.Unmarshal(stdout, &fields) != nil || fields == nil {
@@ -76,7 +76,7 @@ func decodeAgentV(stdout []byte) (out agentvOutput, ok bool) {
 	return out, out.text != nil || len(out.messages) > 0 || strings.TrimSpace(out.failure) != ""
 }
 
-// isWhole reports whether a message has what AgentV requires.
+// isWhole reports whether a message has all fields that AgentV requires.
 func (m agentvMessage) isWhole() bool {
 	for _, c := range m.ToolCalls {
 		if c.Tool == nil {
@@ -86,8 +86,9 @@ func (m agentvMessage) isWhole() bool {
 	return m.Role != nil
 }
 
-// agentvReply reads the output of a program of AgentV: {output, text, error, token_usage,
-// cost_usd, duration_ms}. Other output is read as that of a command.
+// agentvReply reads the output of a program of AgentV: {output, text, error,
+// token_usage, cost_usd, duration_ms}. Other output is read like the output of a
+// command.
 func agentvReply(stdout []byte) (Reply, error) {
 	out, ok := decodeAgentV(stdout)
 	if !ok {
@@ -124,7 +125,7 @@ func agentvReply(stdout []byte) (Reply, error) {
 	return reply, nil
 }
 
-// checkMeasures refuses what no call can have taken, which no sum could hold.
+// checkMeasures refuses numbers that no call can have and no sum could hold.
 func (out agentvOutput) checkMeasures() error {
 	const most = 1e12 // tokens, USD, or milliseconds: 31 years
 	for _, m := range []struct {
@@ -140,8 +141,9 @@ func (out agentvOutput) checkMeasures() error {
 	return nil
 }
 
-// read is a message with the results of its calls. The text of the last message is the answer,
-// which follows them. Words of others are not the agent's, but its calls are.
+// read returns a message with the results of its calls. The answer is the text of the
+// last message and follows the results. The texts of other roles are not the agent's,
+// but its calls are.
 func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
 	said := schema.Message{Role: schema.RoleAssistant, Name: m.Name}
 	if kind := strings.TrimSpace(string(m.Content)); *m.Role == schema.RoleAssistant && kind != "" && strings.Contains(`"[`, kind[:1]) {
@@ -170,7 +172,7 @@ func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
 	return append(append([]schema.Message{said}, results...), answer), nil
 }
 
-// count is a number of tokens; one below 0 is none.
+// count returns a number of tokens; a negative one is 0.
 func count(n *float64) int64 {
 	if n == nil {
 		return 0

@@ -27,8 +27,8 @@ func anthropicKey(h http.Header, key string) {
 	}
 }
 
-// maxTokens is asked for where the configuration names no max_tokens, without
-// which the API takes no request.
+// maxTokens is sent if the configuration names no max_tokens: the API refuses requests
+// without it.
 const maxTokens = 4096
 
 // An anthropicModel speaks to Anthropic's Messages API.
@@ -63,8 +63,8 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 		return Reply{}, err
 	}
 	if slices.ContainsFunc(blocks, isThought) {
-		// A model that thinks takes the result of a call only after its own,
-		// signed words.
+		// A model that thinks takes the result of a call only after its own, signed
+		// thoughts.
 		messages[0].Opaque = opaqueContent{Content: res.Content}.opaque()
 	}
 	// Tokens read from and written to a cache were sent, too.
@@ -135,8 +135,8 @@ func (a *anthropicModel) request(req Request) (messagesRequest, error) {
 	return request, nil
 }
 
-// appendMessage adds a message in the API's form: what is said by the system
-// comes before all others, and results of tools are said by the user.
+// appendMessage adds a message in the API's form: messages of the system come before
+// all others, and results of tools become messages of the user.
 func appendMessage(request *messagesRequest, m schema.Message) error {
 	switch m.Role {
 	case schema.RoleSystem:
@@ -170,8 +170,8 @@ func contentBlock(p piece) messageBlock {
 	}}
 }
 
-// appendAssistant adds what the model said and called. A message that is empty
-// is left out, since the API takes none.
+// appendAssistant adds the text and calls of the model. It leaves an empty message out,
+// since the API refuses it.
 func appendAssistant(request *messagesRequest, m schema.Message) error {
 	var blocks []messageBlock
 	var err error
@@ -208,8 +208,8 @@ func assistantBlocks(m schema.Message) ([]messageBlock, error) {
 	return blocks, nil
 }
 
-// appendResult adds the result of a tool. Those of calls that were made
-// together must be in one message.
+// appendResult adds the result of a tool. The results of calls that were made together
+// must be in one message.
 func appendResult(request *messagesRequest, m schema.Message) error {
 	list, err := pieces(m)
 	if err != nil {
@@ -218,7 +218,7 @@ func appendResult(request *messagesRequest, m schema.Message) error {
 	result := messageBlock{Type: "tool_result", ToolUseID: m.ToolCallID}
 	for _, p := range list {
 		if p.image == nil && p.text == "" {
-			continue // the API takes no empty text
+			continue // the API refuses empty text
 		}
 		result.Content = append(result.Content, contentBlock(p))
 	}

@@ -2,7 +2,7 @@ package target
 
 import "encoding/json"
 
-// Scrubbed is the reply without the secrets that the function takes out.
+// Scrubbed returns the reply without the secrets that the function removes.
 func (r Reply) Scrubbed(scrub func(string) string) Reply {
 	r = r.clone()
 	r.Model, r.Revision, r.System = scrub(r.Model), scrub(r.Revision), scrub(r.System)
@@ -25,8 +25,8 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 	return r
 }
 
-// scrubJSON is a value that holds no secret, or nothing: what was signed is of
-// no use once a part of it is taken out, and a schema may be none any more.
+// scrubJSON returns a value that holds no secret, or nothing: signed data is of no use
+// without a part of it, and a schema may become invalid.
 func scrubJSON(raw json.RawMessage, scrub func(string) string) json.RawMessage {
 	if scrub(string(raw)) != string(raw) {
 		return nil

@@ -11,8 +11,8 @@ type chatRequestBody struct {
 	Temperature *float64          `json:"temperature,omitempty"`
 }
 
-// A chatMessageBody is one message of the conversation. wireContent is left out where
-// it is nil.
+// A chatMessageBody is one message of the conversation. wireContent is left out if it
+// is nil.
 type chatMessageBody struct {
 	Role       string                 `json:"role"`
 	Content    *wireContent[chatPart] `json:"content,omitempty"`
@@ -37,7 +37,7 @@ type chatCall struct {
 	ID       looseText    `json:"id"`
 	Type     looseText    `json:"type"`
 	Function chatFunction `json:"function"`
-	// Extra is what Gemini wants back with a call.
+	// Extra is the data that Gemini wants back with a call.
 	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
@@ -75,8 +75,8 @@ type chatChoice struct {
 	Message struct {
 		Content looseText `json:"content"`
 		Refusal looseText `json:"refusal"`
-		// Reasoning is what the model thought. It is not part of OpenAI's own API;
-		// servers that speak like it have one or the other.
+		// Reasoning has the thoughts of the model. It is not part of OpenAI's own API;
+		// servers with a similar API have one or the other.
 		Reasoning        looseText  `json:"reasoning"`
 		ReasoningContent looseText  `json:"reasoning_content"`
 		ToolCalls        []chatCall `json:"tool_calls"`

@@ -23,14 +23,14 @@ type command struct {
 	// shown are the files that it sees; nil for all. list is where more are named.
 	shown []string
 	list  string
-	// program is all but what it reads.
+	// program is everything except its input.
 	program sandbox.Program
 	// takesPrompt adds the text of the last message to the arguments.
 	takesPrompt bool
-	// takesRow adds the row of a matrix to what it reads, and to the arguments behind the
+	// takesRow adds the row of a matrix to its input, and to the arguments after the
 	// prompt.
 	takesRow bool
-	// read reads what it prints.
+	// read reads its output.
 	read func([]byte) (Reply, error)
 }
 
@@ -63,8 +63,8 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	return c, nil
 }
 
-// Respond runs the program with one turn on its stdin. It and all processes
-// that it starts are over when Respond returns, as far as the sandbox goes.
+// Respond runs the program with one turn on its stdin. When Respond returns, it and all
+// processes that it started have ended, if the sandbox can see to it.
 func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	p, err := c.prepare(ctx, req)
 	switch {
@@ -91,7 +91,7 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// prepare is the program with what it reads, and where it starts.
+// prepare returns the program with its input, and the folder where it starts.
 func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, error) {
 	p := c.program
 	files := ""
@@ -107,7 +107,7 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 	if !c.takesRow {
 		req.Row = nil
 	} else if len(req.Row) == 0 {
-		req.Row = json.RawMessage(`{"vars":{}}`) // as of one message that somebody tries it with
+		req.Row = json.RawMessage(`{"vars":{}}`) // as for one message from somebody who tries it
 	}
 	var err error
 	p.Stdin, err = agentRequest(req, p.Workspace, files)

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// A complaint is what a provider says is wrong.
+// A complaint is an error message of a provider.
 type complaint struct {
 	Message string
-	// Wait is how long it asks to wait; 0 where it does not.
+	// Wait is how long it asks to wait; 0 if it does not.
 	Wait time.Duration
 	// Spent is true for a quota that does not come back by waiting.
 	Spent bool
 }
 
-// readComplaint finds what a provider says; a body of no known form is the message
-// itself. The time to wait may be in the headers, which win, or in the body.
+// readComplaint reads a provider's error message; a body in an unknown form is the
+// message itself. The time to wait may be in the headers, which win, or in the body.
 func readComplaint(header http.Header, body []byte, now time.Time) complaint {
 	c := read(body)
 	if wait := retryAfter(header, now); wait > 0 {
@@ -32,10 +32,10 @@ func readComplaint(header http.Header, body []byte, now time.Time) complaint {
 	return c
 }
 
-// Advice is what to look at in gavel.yaml, to be added to a reply with this status:
-// whether the address is right where nothing is there, and how to ask less often where
-// too much was asked. A model that is not there is another mistake, and a spent quota
-// does not come back by asking less.
+// Advice says what to check in gavel.yaml, and is added to a reply with this status:
+// whether the address is right if nothing is there, and how to ask less often after too
+// many requests. A missing model is another mistake, and fewer requests do not restore
+// a spent quota.
 func (c complaint) Advice(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests && !c.Spent:
@@ -46,7 +46,8 @@ func (c complaint) Advice(status int) string {
 	return ""
 }
 
-// unreached is the cause of a request that no server answered, without its address.
+// unreached returns the cause of a request that no server answered, without its
+// address.
 func unreached(err error) error {
 	if request, ok := errors.AsType[*url.Error](err); ok {
 		err = request.Err
@@ -88,8 +89,8 @@ func read(body []byte) complaint {
 	return c
 }
 
-// A detail is what Google says in addition to the message, where others use
-// headers: a google.rpc.RetryInfo or a google.rpc.QuotaFailure.
+// A detail is Google's addition to the message, where other providers use headers: a
+// google.rpc.RetryInfo or a google.rpc.QuotaFailure.
 type detail struct {
 	RetryDelay string `json:"retryDelay"`
 	Violations []struct {
@@ -106,12 +107,11 @@ func (d detail) add(c *complaint) {
 	}
 }
 
-// maxAfter bounds what a provider may ask to wait.
+// maxAfter bounds how long a provider may ask to wait.
 const maxAfter = 24 * time.Hour
 
-// retryAfter returns how long the headers ask to wait; 0 if they do not.
-// Retry-After wins; without it the resets of those limits count of which
-// nothing remains.
+// retryAfter returns how long the headers ask to wait; 0 if they do not. Retry-After
+// wins; without it the resets of exhausted limits count.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	var wait time.Duration
 	switch ms, s := h.Get("Retry-After-Ms"), h.Get("Retry-After"); {
@@ -138,7 +138,8 @@ func limited(wait time.Duration) time.Duration { return min(max(wait, 0), maxAft
 // neither.
 func parseWait(s string) time.Duration {
 	if n, err := strconv.ParseFloat(s, 64); err == nil {
-		// Compared first, since what does not fit a Duration converts to anything.
+		// Compared first, since a number that does not fit a Duration converts to an
+		// arbitrary one.
 		return time.Duration(min(n, maxAfter.Seconds()) * float64(time.Second))
 	}
 	d, err := time.ParseDuration(s)
@@ -148,8 +149,8 @@ func parseWait(s string) time.Duration {
 	return d
 }
 
-// plain is the text of a JSON string, nothing for null or no value, and else
-// the JSON as it is.
+// plain returns the text of a JSON string, nothing for null or no value, and else the
+// JSON unchanged.
 func plain(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A piece of a message is a text, or an image where that is set.
+// A piece of a message is a text, or an image if that is set.
 type piece struct {
 	text  string
 	image *schema.Block
 }
 
-// pieces cuts a message into what a model is sent: files as their text, images
-// in between. A message without an image is one text, which every server
+// pieces cuts a message into the pieces that a model is sent: files as their text,
+// images in between. A message without an image is one text, which every server
 // understands.
 func pieces(m schema.Message) ([]piece, error) {
 	var list []piece
@@ -38,8 +38,8 @@ func pieces(m schema.Message) ([]piece, error) {
 	return list, nil
 }
 
-// onlyText is the text of a message of a role to which a protocol gives no
-// images.
+// onlyText returns the text of a message from a role that cannot have images in the
+// protocol.
 func onlyText(m schema.Message) (string, error) {
 	list, err := pieces(m)
 	switch {
@@ -54,7 +54,7 @@ func onlyText(m schema.Message) (string, error) {
 // An opaqueContent is the content of a message's Opaque: the part of a provider's answer
 // that it wants to get back and nothing else reads.
 type opaqueContent struct {
-	// Calls is what OpenAI's protocol has as extra_content, by the ids of calls.
+	// Calls has the extra_content of OpenAI's protocol, by the ids of calls.
 	Calls map[string]json.RawMessage `json:"calls,omitempty"`
 	// Content is an answer of Anthropic's as it came.
 	Content json.RawMessage `json:"content,omitempty"`
@@ -69,8 +69,7 @@ func (k opaqueContent) opaque() json.RawMessage {
 	return raw
 }
 
-// keptIn reads a message's Opaque; one that somebody changed is as good as
-// none.
+// keptIn reads a message's Opaque; one that somebody changed counts as empty.
 func keptIn(m schema.Message) opaqueContent {
 	var k opaqueContent
 	if len(m.Opaque) == 0 || json.Unmarshal(m.Opaque, &k) != nil {
@@ -79,7 +78,7 @@ func keptIn(m schema.Message) opaqueContent {
 	return k
 }
 
-// dataURL is an image as the address that holds it.
+// dataURL returns an image as a data URL.
 func dataURL(image *schema.Block) string {
 	return "data:" + image.Media + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// checkEndpoint refuses what no request can be sent to.
+// checkEndpoint refuses endpoints to which no request can be sent.
 func checkEndpoint(key, endpoint string) error {
 	u, err := url.Parse(endpoint)
 	switch {
@@ -24,12 +24,12 @@ func checkEndpoint(key, endpoint string) error {
 // A redirectError is a redirect that is not followed.
 type redirectError string
 
-// Error says what was refused.
+// Error returns the refused redirect.
 func (e redirectError) Error() string { return string(e) }
 
-// checkRedirect follows a redirect only to where the operator sent the request
-// and the credential: the same host by the same scheme. Go turns a redirected
-// POST into a GET for most statuses, which would ask for something else.
+// checkRedirect follows a redirect only to the place where the operator sent the
+// request and the credential: the same host by the same scheme. Go turns a redirected
+// POST into a GET for most statuses, which would be another request.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from, to := via[0].URL, req.URL
 	switch {
@@ -60,7 +60,7 @@ func fillEndpoint(template, commit, pullRequest string) (string, error) {
 	return template, nil
 }
 
-// belowEndpoint is the address of a path at an endpoint, whose query stays.
+// belowEndpoint returns the address of a path at an endpoint, whose query stays.
 func belowEndpoint(endpoint, path string) (string, error) {
 	if err := checkEndpoint("base_url", endpoint); err != nil {
 		return "", err

@@ -2,17 +2,17 @@ package target
 
 import "strings"
 
-// finishes are the reasons for which replies end, by the names that OpenAI's Chat
-// Completions API has no more or never had.
+// finishes maps other reasons for the end of a reply to those of OpenAI's Chat
+// Completions API.
 var finishes = map[string]string{
 	"function_call": "tool_calls",
 	"end_turn":      "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
 	"max_output_tokens": "length",
 }
 
-// finishReason is the reason for which a reply ended, as OpenAI's Chat Completions API names it:
-// stop, length, tool_calls or content_filter. Another reason is in small letters, and one
-// that is not known is empty. Gemini says behind a colon what a reason is about.
+// finishReason returns the reason for which a reply ended, as OpenAI's Chat Completions
+// API names it: stop, length, tool_calls or content_filter. Another reason is in small
+// letters, and an unknown one is empty. Gemini puts a detail behind a colon.
 func finishReason(reason looseText) string {
 	name, _, _ := strings.Cut(strings.ToLower(string(reason)), ":")
 	if usual := finishes[name]; usual != "" {

@@ -47,7 +47,7 @@ func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
 	return h, err
 }
 
-// headers are those of every request.
+// headers returns the headers of every request.
 func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 	header := http.Header{"Accept": {"application/json"}}
 	if h.method != http.MethodGet {
@@ -73,8 +73,8 @@ func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 	return header, nil
 }
 
-// Respond sends one turn. The answer must be of the form that is expected,
-// whatever its content type: an error page is not taken for what the agent said.
+// Respond sends one turn. The answer must have the expected form, whatever its content
+// type: an error page does not pass as the agent's answer.
 func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	sent, err := h.request(ctx, req)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// request writes a turn as the contract or the templates have it.
+// request writes a turn by the contract or the templates.
 func (h *httpAgent) request(ctx context.Context, req Request) (*http.Request, error) {
 	with := httpagent.Conversation{System: req.System, Case: req.Case, Turn: req.Turn, Session: req.Session}
 	for _, m := range req.Messages {
@@ -121,7 +121,7 @@ func (h *httpAgent) request(ctx context.Context, req Request) (*http.Request, er
 	return sent, nil
 }
 
-// body is that of a request; none for GET.
+// body returns the body of a request; none for GET.
 func (h *httpAgent) body(req Request, with httpagent.Conversation) (io.Reader, error) {
 	encode := func() ([]byte, error) { return agentRequest(req, "", "") }
 	switch {
@@ -134,7 +134,7 @@ func (h *httpAgent) body(req Request, with httpagent.Conversation) (io.Reader, e
 	return bytes.NewReader(raw), err
 }
 
-// read reads a reply as the contract or the paths have it.
+// read reads a reply by the contract or the paths.
 func (h *httpAgent) read(contentType string, data []byte, req Request) (Reply, error) {
 	if !h.codec.HasReply() {
 		return agentReply(httpagent.LastWith("messages", contentType, data))

@@ -19,7 +19,7 @@ type messagesRequest struct {
 	Temperature *float64       `json:"temperature,omitempty"`
 }
 
-// A messagesTurn is what the user or the assistant said.
+// A messagesTurn is one turn of the user or the assistant.
 type messagesTurn struct {
 	Role    string         `json:"role"`
 	Content []messageBlock `json:"content"`
@@ -89,7 +89,7 @@ type messagesReply struct {
 	} `json:"usage"`
 }
 
-// A replyBlock is what Gavel reads of a block of an answer.
+// A replyBlock has the fields of an answer's block that Gavel reads.
 type replyBlock struct {
 	Type looseText `json:"type"`
 	Text looseText `json:"text"`
@@ -100,7 +100,7 @@ type replyBlock struct {
 	Input    json.RawMessage `json:"input"`
 }
 
-// Blocks returns the content of an answer; nil where it has none.
+// Blocks returns the content of an answer; nil if it has none.
 func (r *messagesReply) Blocks() []replyBlock {
 	var blocks []replyBlock
 	// A block that is not an object is left empty, and content that is not a
@@ -109,8 +109,8 @@ func (r *messagesReply) Blocks() []replyBlock {
 	return blocks
 }
 
-// objectSchema is the schema of a tool as it is, which must be that of an
-// object: the API wants its type from a tool that takes nothing, too.
+// objectSchema returns the unchanged schema of a tool, which must describe an object:
+// the API demands its type from a tool without parameters, too.
 func objectSchema(tool string, parameters json.RawMessage) (json.RawMessage, error) {
 	const object = `{"type":"object"`
 	if len(parameters) == 0 {

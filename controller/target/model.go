@@ -17,38 +17,38 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A protocol is how an API of models wants what gavel.yaml says.
+// A protocol says how an API of models takes the settings of gavel.yaml.
 type protocol struct {
-	// base is the endpoint where the configuration names none, and path what
-	// requests are posted to below it.
+	// base is the endpoint if the configuration names none, and path is where requests
+	// are posted below it.
 	base, path string
 	// authorize sets the headers that the API asks for. The key may be empty.
 	authorize func(h http.Header, key string)
 	// own are the fields of a request that Gavel fills in itself or cannot deal
 	// with.
 	own []string
-	// format is the field that asks for JSON, or the object that has it as
-	// format next to the fields that may be configured.
+	// format is the field that asks for JSON, or the object that has it as format next
+	// to the fields that may be configured.
 	format string
 	// renamed parameters are not called as in gavel.yaml.
 	renamed map[string]string
 }
 
-// A model is what the targets of all providers of models have.
+// A model is the common part of the targets of all model providers.
 type model struct {
 	wire
 	protocol
 	// id is the model as its provider names it.
 	id  string
 	url string
-	// parameters are sent as they are, over whatever else has their name.
+	// parameters are sent unchanged and replace fields with the same name.
 	parameters map[string]json.RawMessage
 	// siblings holds the parameters in the object that also has the format.
 	siblings map[string]any
-	// temperature is true where parameters settle it, by a value or by null;
-	// unformatted where they say that JSON is not asked for by a schema.
+	// temperature is true if parameters settle it, by a value or by null; unformatted
+	// if they keep requests from asking for JSON by a schema.
 	temperature, unformatted bool
-	// replies is the format of replies where a request asks for none, as it is sent; nil
+	// replies is the format of replies if a request asks for none, as it is sent; nil
 	// for none.
 	replies json.RawMessage
 	// ask sends one request.
@@ -75,8 +75,8 @@ func newModel(cfg config.Target, env Env, b base, p protocol) (model, error) {
 	return m, nil
 }
 
-// checkParameter checks a configured parameter. One that is null is not sent, which
-// takes the judges' temperature and format away from models that refuse them.
+// checkParameter checks a configured parameter. A null one is not sent, which removes
+// the judges' temperature and format for models that refuse them.
 func (m *model) checkParameter(name string, raw json.RawMessage) error {
 	none := string(raw) == "null"
 	if slices.Contains(m.own, name) {
@@ -124,7 +124,7 @@ func (m *model) takeSiblings(raw json.RawMessage) error {
 	return nil
 }
 
-// withFormat is what is configured for the object that has the format, and the
+// withFormat returns the configured fields of the object that has the format, and the
 // format.
 func (m *model) withFormat(format wireSchema) map[string]any {
 	fields := maps.Clone(m.siblings)
@@ -143,7 +143,7 @@ func (m *model) formatFor(req Request) *Format {
 	return req.Format
 }
 
-// heat is the temperature to send in addition to the parameters; nil for none.
+// heat returns the temperature to send in addition to the parameters; nil for none.
 func (m *model) heat(req Request) *float64 {
 	if m.temperature {
 		return nil
@@ -191,31 +191,31 @@ func (m *model) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// unsendable is the error of a request that cannot be put into the protocol.
+// unsendable returns the error of a request that does not fit into the protocol.
 func (m *model) unsendable(err error) error {
 	return m.fail(Error{Message: "the request cannot be sent: " + err.Error()})
 }
 
-// An answer is the common part of what all APIs give.
+// An answer has the parts that the replies of all APIs have in common.
 type answer struct {
 	text, refusal string
-	// thinking is what the model thought first, where the provider sends it.
+	// thinking has the model's first thoughts, if the provider sends them.
 	thinking string
 	calls    []schema.ToolCall
 	// cut names what stopped the model before its end, such as content_filter.
 	cut string
 }
 
-// message turns an answer into the message of a reply. A refusal is an answer
-// like any other where free text was asked for, since tests may well ask for
-// one; where JSON was asked for there is none.
+// message turns an answer into the message of a reply. A refusal is an ordinary answer
+// if free text was asked for, since tests may well ask for one; if JSON was asked for
+// there is none.
 func (m *model) message(req Request, a answer) ([]schema.Message, error) {
 	if a.refusal != "" && req.Format != nil {
 		return nil, m.fail(Error{Message: "the model refused: " + a.refusal})
 	}
 	content := cmp.Or(a.text, a.refusal)
 	if content == "" && len(a.calls) == 0 {
-		// Gemini says behind a colon what it is about.
+		// Gemini puts a detail behind a colon.
 		why, _, _ := strings.Cut(a.cut, ":")
 		switch why {
 		case "content_filter":
@@ -236,7 +236,7 @@ func callID(req Request, i int) string {
 	return "call_" + strconv.Itoa(len(req.Messages)) + "_" + strconv.Itoa(i)
 }
 
-// functionCall is a call as it is said in a text or in a reply.
+// functionCall returns a call that a text or a reply describes.
 func functionCall[S ~string](id, name, arguments S) schema.ToolCall {
 	return schema.ToolCall{ID: string(id), Type: "function", Function: schema.FunctionCall{Name: string(name), Arguments: string(arguments)}}
 }

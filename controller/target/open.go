@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// An Env is what a target needs of the outside.
+// An Env has the parts of the outside world that a target needs.
 type Env struct {
 	// Lookup returns the value of an environment variable. Defaults to none set.
 	Lookup func(name string) (string, bool)
@@ -24,13 +24,13 @@ type Env struct {
 	// Dir is the folder that command targets read: an export of the
 	// repository, or the working tree.
 	Dir string
-	// Programs is what command targets run in; without it there are none.
+	// Programs is the sandbox of command targets; without it there are none.
 	Programs *sandbox.Box
-	// Shown are the files of the repository that a command target sees, besides those that
-	// it is sent; nil for all.
+	// Shown are the files of the repository that a command target sees, in addition to
+	// its input; nil for all.
 	Shown []string
-	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty where
-	// there is none.
+	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty if there is
+	// none.
 	Commit, PullRequest string
 	// Transport carries HTTP. Defaults to a [Transport] for each target; one
 	// that is shared and closed by the caller leaves no idle connection behind.
@@ -56,9 +56,9 @@ func Transport() *http.Transport {
 	return t
 }
 
-// New opens a configured target. It reads the target's recording and
-// credential and checks what the configuration's own schema cannot, but sends
-// nothing. The error is an [*OpenError].
+// New opens a configured target. It reads the target's recording and credential and
+// checks the rules that the configuration's own schema cannot, but sends nothing. The
+// error is an [*OpenError].
 func New(cfg config.Target, env Env) (Target, error) {
 	if env.Lookup == nil {
 		env.Lookup = func(string) (string, bool) { return "", false }
@@ -76,7 +76,7 @@ func New(cfg config.Target, env Env) (Target, error) {
 	return t, nil
 }
 
-// An OpenError is about a target that cannot be asked as it is configured.
+// An OpenError is about a target that cannot be asked with its configuration.
 type OpenError struct {
 	Target string
 	Err    error
@@ -112,8 +112,8 @@ func open(cfg config.Target, env Env) (Target, error) {
 	return nil, errors.New(msg)
 }
 
-// base is what all targets have: a name, a clock, and the care for their
-// secrets in errors.
+// base is the common part of all targets: a name, a clock, and the removal of their
+// secrets from errors.
 type base struct {
 	name string
 	hide func(string) string

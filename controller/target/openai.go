@@ -23,10 +23,10 @@ const (
 
 const openAIBase = "https://api.openai.com/v1"
 
-// geminiBase is where Gemini speaks OpenAI's protocol.
+// geminiBase is the address of Gemini's version of OpenAI's protocol.
 const geminiBase = "https://generativelanguage.googleapis.com/v1beta/openai"
 
-// huggingFaceBase is where models of Hugging Face are, each at its name.
+// huggingFaceBase is the address of Hugging Face's models, each below it by its name.
 const huggingFaceBase = "https://router.huggingface.co/hf-inference/models"
 
 // openAIProtocols by api.
@@ -81,8 +81,8 @@ func newOpenAI(cfg config.Target, env Env, b base) (*openAI, error) {
 	return o, nil
 }
 
-// askSingle has one value made of the text of the last message. The reply is a message whose
-// content is the value as JSON.
+// askSingle asks for one value from the text of the last message. The reply is a
+// message whose content is the value as JSON.
 func (o *openAI) askSingle(api singleRequest) func(context.Context, Request) (Reply, error) {
 	return func(ctx context.Context, req Request) (Reply, error) {
 		last := ""

@@ -43,14 +43,14 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 		Finish:   finishReason(choice.FinishReason),
 		Usage: verdict.Usage{
 			InputTokens: int64(u.Prompt),
-			// Gemini counts what it thinks in the total only.
+			// Gemini counts the tokens of thoughts in the total only.
 			OutputTokens: int64(max(u.Completion, u.Total-u.Prompt)),
 		},
 	}, nil
 }
 
-// extraContent keeps what Gemini adds to its calls, by their ids: it takes
-// no call back without the signature of the thought behind it.
+// extraContent keeps the data that Gemini adds to its calls, by their ids: it refuses a
+// call without the signature of the thought behind it.
 func extraContent(calls []schema.ToolCall, answered []chatCall) json.RawMessage {
 	extras := map[string]json.RawMessage{}
 	for i, c := range answered {

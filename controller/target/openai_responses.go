@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// askResponses uses the Responses API. Every request carries the whole
-// conversation: nothing relies on what the provider keeps.
+// askResponses uses the Responses API. Every request carries the whole conversation:
+// nothing relies on the provider's storage.
 func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	request, err := o.responsesRequest(req)
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	}, err
 }
 
-// responseFault is the error of a response that failed behind a status of 200.
+// responseFault returns the error of a response that failed behind a status of 200.
 func (o *openAI) responseFault(res *responsesReplyBody, body []byte) error {
 	switch {
 	case res.Error.Message != "" || res.Status == "failed":
@@ -103,8 +103,8 @@ func (o *openAI) responsesRequest(req Request) (responsesRequestBody, error) {
 	return request, nil
 }
 
-// inputItems is a message as the items that the API makes of it: calls and
-// results are items next to the messages.
+// inputItems returns a message as the items of the API: calls and results are items
+// next to the messages.
 func inputItems(m schema.Message) ([]inputItem, error) {
 	switch m.Role {
 	case schema.RoleTool:
@@ -136,7 +136,7 @@ func assistantItems(m schema.Message) ([]inputItem, error) {
 	return items, nil
 }
 
-// inputContent is the content of a message, whose images are looked at in the
+// inputContent returns the content of a message, whose images are looked at in the
 // given detail.
 func inputContent(m schema.Message, detail string) (*wireContent[inputPart], error) {
 	list, err := pieces(m)

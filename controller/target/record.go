@@ -22,12 +22,12 @@ type Recorder struct {
 	path  string
 	scrub func(string) string
 
-	// masks are those of the secrets in the replies of all targets.
+	// masks cover the secrets in the replies of all targets.
 	masks *redact.Masks
 
 	mu sync.Mutex
-	// lines are those of the file and the new ones; fresh counts the latter.
-	// Both are guarded by mu.
+	// lines are the lines of the file and the new ones; fresh counts the new ones. Both
+	// are guarded by mu.
 	lines map[recordedKey]recordedReply
 	fresh int
 }
@@ -37,10 +37,9 @@ type recordedKey struct {
 	key string
 }
 
-// NewRecorder reads the recording at path, of which nothing is lost, if there
-// is one. It refuses a recording that cannot be read before any call is paid
-// for. The scrub function takes secrets out of every text that is written; nil
-// leaves the texts as they are.
+// NewRecorder reads the recording at path, if there is one, and keeps all of it. It
+// refuses an unreadable recording before any call is paid for. The scrub function
+// removes secrets from every text that is written; nil leaves the texts unchanged.
 func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 	if scrub == nil {
 		scrub = func(s string) string { return s }
@@ -64,12 +63,11 @@ func NewRecorder(path string, scrub func(string) string) (*Recorder, error) {
 	return r, nil
 }
 
-// Record takes one live reply in, in the place of an older one to the same
-// request, sample and occurrence of the case. The digest is that of the
-// request before its delimiter was put in. Prices are not recorded: they are
-// those of the day of the replay. Text that looks like a key is masked in a
-// reply, and the digest then that of the request which the masked replies before
-// lead to.
+// Record takes one live reply, which replaces an older one to the same request, sample
+// and occurrence of the case. The digest is the request's before its delimiter was
+// inserted. Prices are not recorded: a replay uses the prices of its own day. Text that
+// looks like a key is masked in a reply, and the digest is then the digest of the
+// request that follows from the masked replies before it.
 func (r *Recorder) Record(digest string, req Request, reply Reply) {
 	// A request that is not known as a whole keeps its own digest.
 	if mask := r.masks.Masker(); mask != nil && Digest(req) == digest {
@@ -85,15 +83,15 @@ func (r *Recorder) Record(digest string, req Request, reply Reply) {
 	r.fresh++
 }
 
-// clean takes the secrets out of a reply and what the run adds to its usage.
+// clean removes from a reply its secrets, and the parts of its usage that the run adds.
 func (r *Recorder) clean(reply Reply) Reply {
 	reply = reply.Scrubbed(r.scrub).Scrubbed(r.masks.Text)
 	reply.Usage.CostUSD, reply.Usage.Unpriced = 0, 0
 	return reply
 }
 
-// about is the beginning of a request's last message on one line. Secrets are
-// taken out before the end is cut off, which might leave half of one.
+// about returns the beginning of a request's last message on one line. Secrets are
+// removed before the end is cut off, since the cut might leave half of one.
 func (r *Recorder) about(req Request) string {
 	if len(req.Messages) == 0 {
 		return ""
@@ -107,8 +105,8 @@ func (r *Recorder) about(req Request) string {
 	return m.Role + ": " + string(words)
 }
 
-// Close writes the recording as a whole, sorted, so that the same replies give
-// the same file. It writes nothing when nothing was recorded.
+// Close writes the whole recording, sorted, so that the same replies give the same
+// file. It writes nothing if nothing was recorded.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

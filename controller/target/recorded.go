@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Recorded returns, for a recording, the digest of all lines that can answer
-// conversations which begin with a request, by the digest of that request.
-// Lines that do not say how their conversation began have the empty key. The
-// case that a line was recorded for does not count.
+// Recorded returns, for a recording, the digests of all lines that can answer
+// conversations which begin with a request, by the digest of that request. Lines
+// without the beginning of their conversation have the empty key. The case for which a
+// line was recorded does not count.
 func Recorded(name string, from io.Reader) (map[string]string, error) {
 	lines, err := readRecording(name, from)
 	if err != nil {
@@ -30,7 +30,7 @@ func Recorded(name string, from io.Reader) (map[string]string, error) {
 	}
 	out := make(map[string]string, len(byRoot))
 	for root, replies := range byRoot {
-		// Sorted by what is left of them, so that a renamed case changes nothing.
+		// Sorted by their remaining content, so that a renamed case changes nothing.
 		slices.Sort(replies)
 		sum := sha256.Sum256([]byte(strings.Join(replies, "\n")))
 		out[root] = hex.EncodeToString(sum[:])

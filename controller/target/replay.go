@@ -26,11 +26,11 @@ type recordedReply struct {
 	Root  string `json:"root,omitempty"`
 	Reply Reply  `json:"reply"`
 	Case  string `json:"case"`
-	// About is the beginning of what was asked, for people who read a diff.
+	// About is the beginning of the request, for people who read a diff.
 	About string `json:"about"`
 }
 
-// A slot is what a reply is found by.
+// A slot is the key by which a reply is found.
 type slot struct {
 	request            string
 	sample, occurrence int
@@ -69,7 +69,8 @@ func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
 	r := &replay{base: b, path: name, replies: make(map[slot][]recordedReply, len(lines))}
 	sortRecording(lines)
 	for _, l := range lines {
-		// Every reply was one call, whatever the line says; prices are the run's.
+		// Every reply was one call, whatever the line says; the prices are those of
+		// this run.
 		u := l.Reply.Usage
 		l.Reply.Usage = verdict.Usage{Calls: 1, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}
 		r.replies[l.slot()] = append(r.replies[l.slot()], l)
@@ -116,9 +117,9 @@ func readRecording(name string, from io.Reader) ([]recordedReply, error) {
 	return lines, nil
 }
 
-// Respond returns the reply that was recorded for the request: the case's own,
-// or that of another case which asked the same, so that a case may be renamed.
-// Latency and usage are those of the recording.
+// Respond returns the reply that was recorded for the request: the case's own, or the
+// reply to another case with the same request, so that a case may be renamed. Latency
+// and usage come from the recording.
 func (r *replay) Respond(ctx context.Context, req Request) (Reply, error) {
 	if ctx.Err() != nil {
 		return Reply{}, r.ended(ctx)

@@ -21,11 +21,11 @@ type digestedRequest struct {
 	Row         json.RawMessage  `json:"row,omitempty"`
 }
 
-// Digest is the hex SHA-256 of what a request asks: the canonical JSON, see
+// Digest is the hex SHA-256 of the content of a request: the canonical JSON, see
 // [schema.Canonical], of system, messages, tools without their mocks, format,
-// temperature, the digest of the workspace and the row, those that are empty left out. It is taken before a
-// delimiter is put in, so that the same question has the same digest in every
-// run; [WithDelimiter] keeps it with the request. Recordings hold it: changing
+// temperature, the digest of the workspace and the row, without the empty ones. It is
+// taken before a delimiter is inserted, so that the same question has the same digest
+// in every run; [WithDelimiter] keeps it with the request. Recordings hold it: changing
 // it makes them useless.
 func Digest(req Request) string {
 	if req.Digest != "" {
@@ -43,8 +43,8 @@ func Digest(req Request) string {
 		raw, err = schema.Canonical(raw)
 	}
 	if err != nil {
-		// A schema that is not JSON reaches no provider. The bytes still tell
-		// such requests apart.
+		// A schema that is not JSON reaches no provider. Its bytes still distinguish
+		// such requests.
 		raw = unencodable(d)
 	}
 	sum := sha256.Sum256(raw)

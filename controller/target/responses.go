@@ -56,7 +56,7 @@ type outputItem struct {
 		Text    looseText `json:"text"`
 		Refusal looseText `json:"refusal"`
 	} `json:"content"`
-	// Summary is what the model says of its reasoning.
+	// Summary is the model's own summary of its reasoning.
 	Summary []struct {
 		Text looseText `json:"text"`
 	} `json:"summary"`

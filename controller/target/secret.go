@@ -20,22 +20,21 @@ const Redacted = redact.Sign
 // Format prints [Redacted] for every verb.
 func (secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, Redacted) }
 
-// MarshalText is [Redacted], in JSON and in logs.
+// MarshalText returns [Redacted], in JSON and in logs.
 func (secret) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // ScrubSecrets returns a function that replaces the credentials of the targets by
-// [Redacted] wherever their values are in a text, see [redact.Values]. Text that
-// only looks like a credential stays: whether an agent tells one is for the
-// cases to judge.
+// [Redacted] wherever their values occur in a text, see [redact.Values]. Text that only
+// looks like a credential stays: cases judge whether an agent reveals one.
 func ScrubSecrets(targets []config.Target, lookup func(name string) (string, bool)) func(string) string {
 	var known redact.Values
 	known.Add(Secrets(targets, lookup)...)
 	return known.Hide
 }
 
-// Secrets are the credentials of targets: the values of every api_key_env, of the
-// variables of headers, and of those env variables that are secrets by their name or
-// are URLs with a password. A nil lookup finds none.
+// Secrets returns the credentials of targets: the values of every api_key_env, of the
+// variables of headers, and of the env variables whose names mean a secret or whose
+// values are URLs with a password. A nil lookup finds none.
 func Secrets(targets []config.Target, lookup func(name string) (string, bool)) (values []string) {
 	if lookup == nil {
 		return nil

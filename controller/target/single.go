@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A singleRequest is an API that makes one value of one text.
+// A singleRequest is an API that turns one text into one value.
 type singleRequest struct {
 	// Request is for a model and a text.
 	Request func(model, text string) any
@@ -13,15 +13,15 @@ type singleRequest struct {
 	Read func(body []byte) (singleResult, error)
 }
 
-// A singleResult is what an API made of a text: a value as JSON.
+// A singleResult is the value that an API returns for a text, as JSON.
 type singleResult struct {
 	Value string
 	Model string
-	// Tokens are those of the text, as the provider counts them.
+	// Tokens is the number of tokens of the text by the provider's count.
 	Tokens int64
 }
 
-// embeddingsRequest gives a list of numbers.
+// embeddingsRequest asks for a list of numbers.
 func embeddingsRequest() singleRequest {
 	return singleRequest{
 		Request: func(model, text string) any {
@@ -48,8 +48,8 @@ func readEmbedding(body []byte) (singleResult, error) {
 	return singleResult{Value: string(numbers), Model: string(r.Model), Tokens: r.Usage.Prompt}, err
 }
 
-// moderationsRequest gives the categories that a text is flagged with, as an object of their
-// scores.
+// moderationsRequest asks for the categories that a text is flagged with, as an object
+// of their scores.
 func moderationsRequest() singleRequest {
 	return singleRequest{
 		Request: func(model, text string) any { return map[string]string{"model": model, "input": text} },
@@ -78,8 +78,9 @@ func readModeration(body []byte) (singleResult, error) {
 	return singleResult{Value: string(value), Model: string(r.Model)}, err
 }
 
-// classificationRequest gives the scores of the labels of a text, as an object. It is the API of
-// Hugging Face for text classification, which has the model in its address.
+// classificationRequest asks for the scores of the labels of a text, as an object. It
+// is the API of Hugging Face for text classification, which has the model in its
+// address.
 func classificationRequest() singleRequest {
 	return singleRequest{
 		Request: func(_, text string) any { return map[string]string{"inputs": text} },

@@ -1,9 +1,10 @@
-// Package target speaks to what is tested and to the models that judge it.
+// Package target speaks to the agents and models under test and to the models that
+// judge them.
 //
 // Most callers want [New], which opens a configured target. A Target holds no
-// conversation: every [Request] carries all of it, so one Target serves all
-// cases at once. Targets never retry: they say in an [Error] whether it would
-// help, and run decides.
+// conversation: every [Request] carries all of it, so one Target serves all cases at
+// once. Targets never retry: they say in an [Error] whether it would help, and run
+// decides.
 package target
 
 import (
@@ -24,29 +25,28 @@ const Mark = "\x00"
 
 // A Target answers requests. Implementations are safe for concurrent use.
 type Target interface {
-	// Respond sends one request and waits for the reply. It gives up when ctx
-	// ends. Errors are of type *Error where the outside world is to blame.
+	// Respond sends one request and waits for the reply. It gives up when ctx ends.
+	// Errors caused by the outside world are of type *Error.
 	Respond(ctx context.Context, req Request) (Reply, error)
 }
 
-// A Request is one call to a target. Only System, Messages, Tools, Format
-// and Temperature say what is asked and are in its digest; the rest says who
-// asks.
+// A Request is one call to a target. Only System, Messages, Tools, Format and
+// Temperature are the question and are in its digest; the other fields say who asks.
 type Request struct {
 	System   string
 	Messages []schema.Message
 	Tools    []schema.Tool
 	// Format asks for a reply that is JSON of this schema; nil for free text.
 	Format *Format
-	// Temperature is what judges and extractors ask for; a temperature in the
-	// target's own configuration wins. Nil leaves it to the provider.
+	// Temperature is set by judges and extractors; a temperature in the target's own
+	// configuration wins. Nil leaves it to the provider.
 	Temperature *float64
 
 	// Case is the key of the case; Turn counts the agent's turns from 0.
 	Case string
 	Turn int
 	// Session is the same in every turn of a conversation of one sample, and in no
-	// other one. A resumed run goes on with it. Empty for targets that take none.
+	// other one. A resumed run continues with it. Empty for targets that take none.
 	Session string
 	// Sample is the ordinal of the sample, Occurrence counts the earlier
 	// requests of the sample with the same digest. A replay finds its reply by
@@ -60,15 +60,15 @@ type Request struct {
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
 
-	// Row is what a command gets of a row of a matrix; empty for none.
+	// Row is the matrix row that a command gets; empty for none.
 	Row json.RawMessage
 
 	// Workspace is the folder that a command works in; nil for none. The digest covers
 	// its definition.
 	Workspace *workspaces.Session
 
-	// Digest is that of the request before its delimiter was put in; empty
-	// where there was none.
+	// Digest is the request's digest before its delimiter was inserted; empty if there
+	// was none.
 	Digest string
 }
 
@@ -78,30 +78,30 @@ type Format struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// A Reply is what a target answered.
+// A Reply is the answer of a target.
 type Reply struct {
-	// Messages are what the target added in this turn: one assistant message
-	// of a model; of an agent also its tool calls and their results.
+	// Messages are the messages that the target added in this turn: one assistant
+	// message of a model; for an agent also its tool calls and their results.
 	Messages []schema.Message `json:"messages"`
 	// Model is the model as it names itself; empty when unknown.
 	Model string `json:"model,omitempty"`
-	// Revision is what a deployed agent says it runs; empty when it does not.
+	// Revision is the version that a deployed agent reports; empty if it reports none.
 	Revision string `json:"revision,omitempty"`
-	// Finish is why the model ended its reply, as OpenAI names it: stop, length,
-	// tool_calls or content_filter; empty where it is not known.
+	// Finish is the reason why the model ended its reply, as OpenAI names it: stop,
+	// length, tool_calls or content_filter; empty if it is not known.
 	Finish string `json:"finish,omitempty"`
 	// End is true when the agent says that the conversation is over.
 	End bool `json:"end,omitempty"`
-	// System and Tools are what an agent says it was given, by system_prompt and
-	// tools of its metadata. Empty where it does not, and for models.
+	// System and Tools are the inputs that an agent reports, by system_prompt and tools
+	// of its metadata. Empty if it reports none, and for models.
 	System string        `json:"system,omitempty"`
 	Tools  []schema.Tool `json:"tools,omitempty"`
-	// Changes are what the conversation so far changed in its workspace; nil for
-	// targets that have none.
+	// Changes are the changes that the conversation so far made to its workspace; nil
+	// for targets that have none.
 	Changes *workspace.Changes `json:"changes,omitempty"`
 	// Traced reports whether the tool calls of the turn are known.
 	Traced bool `json:"traced"`
-	// Usage has Calls = 1 and the tokens as the provider counts them.
+	// Usage has Calls = 1 and the tokens by the provider's count.
 	Usage verdict.Usage `json:"usage"`
 	// Latency is the time from sending to the last byte.
 	Latency time.Duration `json:"latency"`
@@ -111,17 +111,17 @@ type Reply struct {
 type Error struct {
 	// Target is the name of the target.
 	Target string
-	// Status is the HTTP status, 0 where there was none.
+	// Status is the HTTP status, 0 if there was none.
 	Status int
 	// Retry reports whether the same call may succeed later: transport errors,
 	// 408, 429 and 5xx. A refusal or a malformed request is final.
 	Retry bool
-	// After is how long the provider asks to wait; 0 where it does not.
+	// After is how long the provider asks to wait; 0 if it does not.
 	After time.Duration
-	// Message says what happened, scrubbed of credentials.
+	// Message says what happened, without credentials.
 	Message string
-	// Err is the cause where it is the end of the context, else nil: what the
-	// outside says is only in Message, which is scrubbed.
+	// Err is the cause if it is the end of the context, else nil: text from the outside
+	// is only in Message, which has no credentials.
 	Err error
 }
 

@@ -64,7 +64,7 @@ func (w *wire) exchange(req *http.Request) (resp *http.Response, body []byte, er
 
 var tooLong = fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)
 
-// broken is the error of an exchange that brought no whole reply.
+// broken returns the error of an exchange without a whole reply.
 func (w *wire) broken(req *http.Request, err error) error {
 	if ctx := req.Context(); ctx.Err() != nil {
 		return w.ended(ctx)
@@ -76,7 +76,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + unreached(err).Error()})
 }
 
-// ended is the error of a call whose context is over.
+// ended returns the error of a call whose context is over.
 func (b base) ended(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return b.fail(Error{Retry: true, Message: "no reply in time", Err: ctx.Err()})
@@ -101,7 +101,7 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 			e.Message += ": " + said.Message
 		}
 		e.Message += said.Advice(status)
-	// Providers repeat parts of a wrong key, so what they say is left out.
+	// Providers repeat parts of a wrong key, so their text is left out.
 	case w.keyEnv != "":
 		e.Message += ": the key in " + w.keyEnv + " is not accepted"
 	default:

@@ -12,7 +12,7 @@ import (
 )
 
 // encodeRequest returns the JSON of a request with further parameters, which replace
-// fields of the same name. The error is that of a field that is not JSON.
+// fields with the same name. The error says that a field is not JSON.
 func encodeRequest(request any, parameters map[string]json.RawMessage) ([]byte, error) {
 	body, err := json.Marshal(request)
 	if err != nil || len(parameters) == 0 {
@@ -30,7 +30,8 @@ func encodeRequest(request any, parameters map[string]json.RawMessage) ([]byte, 
 	return json.Marshal(fields)
 }
 
-// toolParameters are parameters that say how tools are called. Providers take them only with tools.
+// toolParameters are parameters that control how tools are called. Providers only take
+// them with tools.
 var toolParameters = []string{"tool_choice", "parallel_tool_calls"}
 
 // decodeReply reads a reply. The error says why the body is not JSON; a field of
@@ -47,7 +48,7 @@ func decodeReply(body []byte, reply any) error {
 // another value here, such as arguments as an object, gets its JSON as text.
 type looseText string
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts any value.
 func (t *looseText) UnmarshalJSON(raw []byte) error {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -60,10 +61,10 @@ func (t *looseText) UnmarshalJSON(raw []byte) error {
 // A wireCount is a number of tokens. Anything but a number or its text is 0.
 type wireCount int64
 
-// maxCount is far above what any request can cost, and safe to add up.
+// maxCount is far above the count of any request, and safe to add up.
 const maxCount = 1 << 40
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts any value.
 func (c *wireCount) UnmarshalJSON(raw []byte) error {
 	*c = 0
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
@@ -83,7 +84,7 @@ type wireTool struct {
 	Strict *bool `json:"strict,omitempty"`
 }
 
-// A wireSchema is the JSON wireSchema that an answer has to follow.
+// A wireSchema is the JSON schema that an answer has to follow.
 type wireSchema struct {
 	Type   string          `json:"type,omitempty"`
 	Name   string          `json:"name,omitempty"`
@@ -91,7 +92,7 @@ type wireSchema struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// A wireContent is a text, or a list of parts where there are any.
+// A wireContent is a text, or a list of parts if there are any.
 type wireContent[Part any] struct {
 	Text  string
 	Parts []Part

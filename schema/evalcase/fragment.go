@@ -17,7 +17,7 @@ import (
 // maxFragmentFile bounds a suite, in bytes. A larger one is not read as a definition either.
 const maxFragmentFile = 1 << 20
 
-// A FragmentFinder finds the files with tests that a suite names, so that they are no definitions of
+// A FragmentFinder finds the files with tests that a suite names, so that they do not count as definitions of
 // their own. It remembers the suites of each folder, and is safe for concurrent use.
 type FragmentFinder struct {
 	files fs.FS

@@ -1,5 +1,5 @@
-// Package configfile reads what configures the judging of a repository from a state of
-// it: gavel.yaml, the targets of other files, and what the team demands of its
+// Package configfile reads from a state of a repository everything that configures how
+// it is judged: gavel.yaml, the targets of other files, and the team's demands on its
 // definitions.
 package configfile
 
@@ -14,10 +14,10 @@ import (
 )
 
 // Read reads a gavel.yaml from a state of the repository, the targets that
-// .agentv/targets.yaml adds, and what the team demands of its definitions. Without
-// a gavel.yaml it returns the defaults and false. lookup finds the environment
-// variables that those targets take values of; with nil they cannot be used. The error
-// is that of reading.
+// .agentv/targets.yaml adds, and the team's demands on its definitions. Without a
+// gavel.yaml it returns the defaults and false. lookup finds the environment variables
+// from which those targets take values; with nil they cannot be used. The error says
+// which file cannot be read.
 func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	data, err := schema.ReadFile(fsys, file, int64(document.Limit(file)))
 	large, isLarge := document.TooLarge(file, err)
@@ -37,10 +37,10 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 	return cfg, append(named(problems, cfg), wrong...), found, err
 }
 
-// UnderTest returns the configuration that judges a head: the one that decides, with what
-// head may change of the targets since the merge base, and what it changes of them, see
-// [config.Config.UnderTest]. A file at head that is invalid changes nothing. The error is
-// that of reading.
+// UnderTest returns the configuration that judges a head: the one that decides, with
+// the changes since the merge base that head may make to the targets. It also returns
+// those changes, see [config.Config.UnderTest]. An invalid file at head changes
+// nothing. The error says which file cannot be read.
 func UnderTest(decides *config.Config, base, head fs.FS, file string, take bool) (*config.Config, config.TargetChanges, error) {
 	was, _, _, err := Read(base, file, unread)
 	if err != nil {
@@ -54,9 +54,8 @@ func UnderTest(decides *config.Config, base, head fs.FS, file string, take bool)
 	return cfg, changes, nil
 }
 
-// unread stands for the environment where a configuration is only compared: each variable
-// has a value of its own, from which its name shows and which does not come from the
-// environment.
+// unread replaces the environment where a configuration is only compared: each variable
+// has its own value, which shows its name and does not come from the environment.
 func unread(name string) (value string, set bool) {
 	return "https://" + name + config.UnreadHost, true
 }

@@ -17,9 +17,9 @@ import (
 // files of the matrix format. Loading refuses more of them.
 const maxEntries = 1_000_000
 
-// namingFiles are the files that may name their own providers: those of the matrix format in
-// the root, and in the definitions folders those that are called promptfooconfig…, and suites by
-// the names that AgentV looks for.
+// namingFiles returns the files that may name their own providers: files of the matrix
+// format in the root, and in the definitions folders the files that are called
+// promptfooconfig…, and suites with the names that AgentV looks for.
 func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 	isMatrix := func(name string) bool {
 		ext := path.Ext(name)
@@ -49,8 +49,8 @@ func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 	return slices.Compact(matrices), slices.Compact(suites)
 }
 
-// matrix takes over the providers that a file of the matrix format names: the ones that
-// it tests, and those by which its assertions are judged. It returns what they are.
+// matrix takes over the providers that a file of the matrix format names: the tested
+// ones, and the judges of its assertions. It returns them as bytes to be digested.
 func (r *reader) matrix(doc *document.Document) []byte {
 	r.said = nil
 	counted := map[string]int{}
@@ -93,14 +93,15 @@ func (r *reader) named(doc *document.Document, counted map[string]int, at ...any
 	r.add(doc, id, schema.NthTarget(name, counted[name]), at...)
 }
 
-// providerFile is the file that a provider names, if one of YAML or JSON says what it is.
+// providerFile returns the file that a provider names, if that is a YAML or JSON file
+// that defines it.
 func providerFile(id string) (string, bool) {
 	file, isFile := strings.CutPrefix(id, "file://")
 	return file, isFile && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file))
 }
 
-// filed takes over the provider that a file has: {id, label, config}. Its target has the
-// name by which the definition names the file.
+// filed takes over the provider in a file: {id, label, config}. Its target has the name
+// by which the definition names the file.
 func (r *reader) filed(doc *document.Document, name, file string, at ...any) {
 	file = path.Join(path.Dir(doc.File), file)
 	data, err := schema.ReadFile(r.fsys, file, maxFile)
@@ -140,8 +141,8 @@ func (r *reader) judgesIn(doc *document.Document, at ...any) {
 	}
 }
 
-// add takes over a provider under a name. Another file of the same name with another
-// target has it under the name with its own path.
+// add takes over a provider under a name. If another file has another target with the
+// same name, this one gets the name with its own path.
 func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 	if _, known := r.own.Targets[name]; known {
 		return
@@ -175,7 +176,7 @@ func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 	r.put(name, form, err, wrong)
 }
 
-// unread warns of a field of a provider's config, which is asked without it.
+// unread warns about a field of a provider's config that does not take effect.
 func (r *reader) unread(doc *document.Document, name, field string, at ...any) {
 	config := append(slices.Clip(at), "config")
 	p := doc.Problem("not-read", fmt.Sprintf("`%s` of the config of the provider %q is not read; the model is asked without it", field, name),

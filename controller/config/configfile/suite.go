@@ -23,8 +23,8 @@ func isSuite(name string) bool {
 	return false
 }
 
-// suite takes over the providers that a suite of AgentV 5 says in full, in its own list or
-// in a file that it names.
+// suite takes over the providers that a suite of AgentV 5 defines in full, in its own
+// list or in a file that it names.
 func (r *reader) suite(file string) {
 	data, err := schema.ReadFile(r.fsys, file, maxFile)
 	if err != nil || !bytes.Contains(data, []byte("providers")) {
@@ -57,11 +57,11 @@ func (r *reader) suite(file string) {
 	}
 }
 
-// names are the fields of a provider that say which one it is, and how its tests are made.
+// names are the fields of a provider that identify it or say how its tests are made.
 var names = []string{"id", "label", "name", "prompts", "transform", "delay", "inputs", "runtime"}
 
-// suiteProvider takes over a provider that is an object and says more than a name. Its label may
-// be its key.
+// suiteProvider takes over a provider that is an object with more than a name. Its
+// label may be its key.
 func (r *reader) suiteProvider(doc *document.Document, label string, at ...any) {
 	if !doc.IsObject(at...) {
 		return
@@ -75,7 +75,7 @@ func (r *reader) suiteProvider(doc *document.Document, label string, at ...any) 
 	}
 }
 
-// filedList takes over the providers that another file has.
+// filedList takes over the providers in another file.
 func (r *reader) filedList(doc *document.Document, named string) {
 	file := path.Join(path.Dir(doc.File), named)
 	data, err := schema.ReadFile(r.fsys, file, maxFile)
@@ -89,15 +89,15 @@ func (r *reader) filedList(doc *document.Document, named string) {
 	}
 }
 
-// A link is a target that stands for another one.
+// A link is a target that refers to another one.
 type link struct {
 	name, to string
 	wrong    schema.Problem   // reported if no target has the name to
 	problems []schema.Problem // of the link itself
 }
 
-// linked is the target that this one stands for: use_target, or extends with nothing else
-// that a target has; empty for none.
+// linked returns the target to which this one refers: use_target, or extends if it sets
+// nothing else that a target has; empty for none.
 func (t *target) linked() string {
 	if t.has("use_target") {
 		return strings.Trim(string(t.value("use_target")), `"`)
@@ -109,7 +109,7 @@ func (t *target) linked() string {
 	return t.text("extends")
 }
 
-// follow gives the targets that stand for others what those are.
+// follow replaces the targets that refer to others by those others.
 func (r *reader) follow() {
 	for range len(r.links) { // each round takes a step of every chain
 		for _, l := range r.links {

@@ -19,21 +19,21 @@ type target struct {
 	document.Complaints
 	at []any
 	environment
-	label string // where its name is its key
-	// scoped marks a target of a suite, which is for the tests of that file where another
-	// file has another target of its name.
+	label string // if its name is its key
+	// scoped marks a target of a suite. It is for the tests of that file alone if
+	// another file has another target with its name.
 	scoped bool
 	// isProgram marks a target of the provider cli.
 	isProgram bool
 }
 
-// An environment has the variables that settings may take values of.
+// An environment has the variables from which settings may take values.
 type environment struct {
 	listed []string
 	lookup func(string) (string, bool)
 }
 
-// path is the place of a field: that of the target itself, else below settings,
+// path returns the place of a field: in the target itself, or else below settings,
 // where older files have it.
 func (t *target) path(name string) []any {
 	own := append(slices.Clone(t.at), name)
@@ -56,7 +56,8 @@ func (t *target) text(name string) string { return t.Doc.Text(t.path(name)...) }
 // variable is a value that is taken from the environment.
 var variable = lazyregexp.New(`^(?:\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}|\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\})$`)
 
-// ofModel are the fields of a model that gavel.yaml has, under its name for them.
+// ofModel returns the fields of a model that gavel.yaml has, by gavel.yaml's names for
+// them.
 func ofModel(more map[string]string) map[string]string {
 	out := map[string]string{
 		"model": "model", "temperature": "temperature", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "system_prompt": "system_prompt",
@@ -68,7 +69,8 @@ func ofModel(more map[string]string) map[string]string {
 // addressed are the fields with the address of a model.
 var addressed = map[string]string{"endpoint": "base_url", "base_url": "base_url", "baseUrl": "base_url", "baseURL": "base_url"}
 
-// plain are fields that gavel.yaml has, under its name for them, by provider.
+// plain are the fields that gavel.yaml also has, by provider, with gavel.yaml's names
+// for them.
 var plain = map[string]map[string]string{
 	"openai":     ofModel(addressed),
 	"openrouter": ofModel(addressed),
@@ -79,11 +81,11 @@ var plain = map[string]map[string]string{
 	"mock":       {},
 }
 
-// form is the target as gavel.yaml would have it.
+// form returns the target in the form of gavel.yaml.
 func (t *target) form() map[string]any {
 	provider := strings.ToLower(t.text("provider"))
 	model := ""
-	if id := t.text("id"); provider == "" && id != "" { // as AgentV 5 has it
+	if id := t.text("id"); provider == "" && id != "" { // the form of AgentV 5
 		provider, model, _ = strings.Cut(id, ":")
 		if _, known := plain[provider]; model != "" && (!known || strings.Contains(model, ":")) {
 			return t.vendor(id)
@@ -131,7 +133,7 @@ func (t *target) form() map[string]any {
 	return out
 }
 
-// vendor is a target whose id names a model of a vendor.
+// vendor returns a target whose id names a vendor's model.
 func (t *target) vendor(id string) map[string]any {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none where it is not an object
@@ -145,7 +147,8 @@ func (t *target) vendor(id string) map[string]any {
 	return out
 }
 
-// value is what a field says, as JSON: the value of a variable where it names one.
+// value returns the value of a field as JSON: the value of a variable if the field
+// names one.
 func (t *target) value(name string) json.RawMessage {
 	at := t.path(name)
 	said := strings.TrimSpace(t.Doc.Text(at...))
@@ -167,7 +170,7 @@ func (t *target) value(name string) json.RawMessage {
 // numbers are the fields that are numbers.
 var numbers = []string{"temperature", "max_output_tokens", "maxOutputTokens", "workers", "timeout_seconds"}
 
-// taken is the value that a field takes of a variable of the environment.
+// taken returns the value that a field takes from an environment variable.
 func (t *target) taken(field, name string) string {
 	at := t.path(field)
 	if !slices.Contains(t.listed, name) {
@@ -185,7 +188,7 @@ func (t *target) taken(field, name string) string {
 	return value
 }
 
-// key is the name of the variable with a key. The value is never in the file.
+// key returns the name of the variable with a key. The value is never in the file.
 func (t *target) key(name string) string {
 	at := t.path(name)
 	found := variable.FindStringSubmatch(strings.TrimSpace(t.Doc.Text(at...)))
@@ -196,7 +199,7 @@ func (t *target) key(name string) string {
 	return found[1] + found[2]
 }
 
-// azure makes the address of a resource that of its API.
+// azure completes the address of a resource to the address of its API.
 func (t *target) azure(out map[string]any) {
 	for _, name := range []string{"endpoint", "resource", "resourceName"} {
 		if !t.has(name) {
@@ -213,7 +216,7 @@ func (t *target) azure(out map[string]any) {
 	}
 }
 
-// either is the first of two fields that is written, else the first.
+// either returns the first of two fields that is written, else the first.
 func (t *target) either(one, other string) string {
 	if !t.has(one) && t.has(other) {
 		return other
@@ -231,7 +234,7 @@ var refused = map[string]string{
 	"provider_batching": "each case is a call of its own",
 }
 
-// refuse notes what cannot be left out of a target.
+// refuse reports the fields that a target needs and that cannot be left out.
 func (t *target) refuse() {
 	for _, field := range slices.Sorted(maps.Keys(refused)) {
 		if t.has(field) && !slices.Contains([]string{"{}", "false"}, string(t.Doc.JSON(t.path(field)...))) {
@@ -243,7 +246,7 @@ func (t *target) refuse() {
 	}
 }
 
-// timeout is how long a call may take.
+// timeout sets how long a call may take.
 func (t *target) timeout(out map[string]any) {
 	var seconds float64
 	if err := json.Unmarshal(t.value("timeout_seconds"), &seconds); err != nil {
@@ -252,8 +255,8 @@ func (t *target) timeout(out map[string]any) {
 	out["timeout"] = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
 }
 
-// command makes a command line an argv. The program reads the conversation from
-// stdin, so that nothing of it is put into the line.
+// command turns a command line into an argv. The program reads the conversation from
+// stdin, so that no part of it gets into the line.
 func (t *target) command(out map[string]any) {
 	out["provider"] = "command"
 	for _, name := range []string{"command", "command_template", "commandTemplate"} {
@@ -291,8 +294,8 @@ func (t *target) command(out map[string]any) {
 	}
 }
 
-// folder is where the command starts, quoted for the shell: relative to the folder that has
-// .agentv, or to that of the suite.
+// folder returns the folder where the command starts, quoted for the shell: relative to
+// the folder that has .agentv, or to the suite's folder.
 func (t *target) folder() string {
 	var cwd string
 	_ = json.Unmarshal(t.value("cwd"), &cwd) // another form is none
@@ -305,10 +308,10 @@ func (t *target) folder() string {
 	return inQuotes(cwd)
 }
 
-// inQuotes is a text as one word of the shell.
+// inQuotes returns a text as one word of the shell.
 func inQuotes(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// words is a command that is a list: the program and its arguments.
+// words sets a command that is a list: the program and its arguments.
 func (t *target) words(out map[string]any, name string) {
 	var argv []string
 	if t.has("cwd") {
@@ -327,11 +330,11 @@ func (t *target) words(out map[string]any, name string) {
 }
 
 var (
-	// variables matches what takes a value of the environment.
+	// variables matches a reference to an environment variable.
 	variables = lazyregexp.New(`\$\{\{|\{\{\s*env\.`)
-	// unfilled matches what a command may have and is told on stdin alone.
+	// unfilled matches holes that a command may have and whose values only stdin has.
 	unfilled = lazyregexp.New(`\{(GUIDELINES|EVAL_ID|FILES)\}`)
-	// hole matches what a command is given.
+	// hole matches holes that are filled in a command.
 	hole = lazyregexp.New(`\{(PROMPT|PROMPT_FILE|OUTPUT_FILE|ATTEMPT)\}`)
 )
 
@@ -369,9 +372,10 @@ func isSpliced(line string) bool {
 	return hasPrompt && hasText
 }
 
-// filledIn makes a command line with holes a script, and reports whether it takes the prompt as
-// its first argument. Nothing of the prompt becomes a part of the script: a hole is a
-// variable of the shell in quotes, whichever quotes are around it. The line is not spliced.
+// filledIn turns a command line with holes into a script, and reports whether the
+// script takes the prompt as its first argument. No part of the prompt becomes part of
+// the script: a hole is a quoted variable of the shell, whichever quotes are around it.
+// The line must not be spliced.
 func filledIn(line string) (string, bool) {
 	if !hole.MatchString(line) {
 		return line, false
@@ -405,7 +409,7 @@ func filledIn(line string) (string, bool) {
 	return script + "{ " + out.String() + "\n} >&2 || exit $?\ncat \"$gavel_output_file\"", true
 }
 
-// quoted is a variable of the shell within these quotes, 0 for none.
+// quoted returns a variable of the shell within these quotes, 0 for none.
 func quoted(name string, quote byte) string {
 	switch quote {
 	case '"':

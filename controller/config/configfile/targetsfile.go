@@ -23,8 +23,8 @@ const targetsFile = ".agentv/targets.yaml"
 // maxFile bounds a file.
 const maxFile = 1 << 20
 
-// TargetsFilePaths are where the file may be: in each folder with definitions and in those
-// above it, the innermost first.
+// Paths returns where the file may be: in each folder with definitions and in the
+// folders above it, the innermost first.
 func TargetsFilePaths(definitions []string) []string {
 	var dirs []string
 	for _, dir := range definitions {
@@ -43,10 +43,10 @@ func TargetsFilePaths(definitions []string) []string {
 }
 
 // Add gives a configuration the targets of the files in a state of the repository. A
-// target that gavel.yaml names wins. A target that cannot be used is a problem only
-// where a case names it; what is returned is wrong with a whole file. lookup finds the
+// target that gavel.yaml names wins. A target that cannot be used is a problem only if
+// a case names it; the returned problems concern whole files. lookup finds the
 // variables that c.Environment lists; with nil a target that takes one cannot be used.
-// The error is that of a file that cannot be read.
+// The error says that a file cannot be read.
 func AddTargets(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)) ([]schema.Problem, error) {
 	r := reader{fsys: fsys, own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
 	for _, file := range TargetsFilePaths(c.Definitions) {
@@ -86,9 +86,9 @@ func AddTargets(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)
 	return r.problems, nil
 }
 
-// byDefault is the target of tests that name none, once the files of projects are read:
-// the one that .agentv/config.yaml says, else the one that is called default; empty
-// where there is neither. It is there even if it cannot be used.
+// byDefault returns the target of tests that name none, once the files of projects are
+// read: the one in .agentv/config.yaml, else the one that is called default; empty if
+// there is neither. It is returned even if it cannot be used.
 func (r *reader) byDefault() string {
 	for _, name := range []string{r.standard, "default"} {
 		_, own := r.own.Targets[name]
@@ -119,7 +119,7 @@ type reader struct {
 	from     map[string]string // file and form of each target that is read
 	judged   []judged
 	links    []link
-	standard string // the target of tests that name none, as .agentv/config.yaml has it
+	standard string // the target of tests that name none, from .agentv/config.yaml
 	problems []schema.Problem
 }
 
@@ -131,7 +131,7 @@ type judged struct {
 
 func (r *reader) read(file string, data []byte) {
 	doc, problems := document.Parse(file, data)
-	isProject := path.Base(file) == "config.yaml" // which has much else
+	isProject := path.Base(file) == "config.yaml" // which has many other fields
 	if doc != nil && isProject {
 		r.standard = cmp.Or(r.standard, doc.Text("defaults", "provider"))
 	}
@@ -155,7 +155,8 @@ func (r *reader) read(file string, data []byte) {
 	}
 }
 
-// listed is where a file has its list: as a whole, or under targets or providers.
+// listed returns where a file has its list: at the top level, or under targets or
+// providers.
 func listed(doc *document.Document) ([]any, bool) {
 	switch {
 	case doc == nil:
@@ -175,13 +176,13 @@ func (r *reader) list(doc *document.Document, at ...any) {
 	}
 }
 
-// outputVersion counts up when what a program of AgentV prints is read otherwise. It is in
-// the E of cases whose target is such a program.
+// outputVersion increases when the output of AgentV's programs is read differently. It
+// is in the E of cases whose target is such a program.
 const outputVersion = 1
 
-// target takes a target unless gavel.yaml has one of its name. In the folders above
-// the definitions the nearest file wins. Where there are several folders with
-// definitions, two targets that differ are not taken, since a name is for all of them.
+// target takes a target unless gavel.yaml has one with its name. In the folders above
+// the definitions the nearest file wins. If there are several folders with definitions,
+// two targets that differ are both left out, since a name holds for all folders.
 func (r *reader) target(t target) {
 	name := t.name()
 	_, known := r.own.Targets[name]

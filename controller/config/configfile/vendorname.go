@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A vendor is how models of one are asked.
+// A vendor says how its models are asked.
 type vendor struct {
 	provider string
-	// base is the address where the provider has no other; empty for the provider's
-	// own.
+	// base is the address if the provider has no other; empty for the provider's own
+	// address.
 	base string
 	// key is the variable with the key; empty for the provider's own.
 	key string
@@ -42,7 +42,8 @@ var vendors = map[string]vendor{
 // others are further names of vendors.
 var others = map[string]string{"azureopenai": "azure", "togetherai": "together", "gemini": "google", "palm": "google"}
 
-// parameters are the fields of a config that gavel.yaml has, by its names for them.
+// parameters maps the names that gavel.yaml has for parameters to the fields of a
+// vendor's config.
 var parameters = map[string]string{
 	"temperature": "temperature", "top_p": "top_p", "topP": "top_p", "seed": "seed",
 	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "maxTokens": "max_tokens",
@@ -54,9 +55,9 @@ var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
 
-// vendorForm is the target that a name with its config stands for, as gavel.yaml would have
-// it. File is where the name is written, for the programs that it names. The error says
-// what gavel.yaml has to say instead.
+// Form returns the target that a name with its config means, in the form of gavel.yaml.
+// File is where the name is written, for the programs that it names. The error says
+// what to write into gavel.yaml instead.
 func vendorForm(name, file string, config map[string]json.RawMessage) (map[string]any, error) {
 	first, rest, _ := strings.Cut(name, ":")
 	switch {
@@ -82,7 +83,7 @@ func vendorForm(name, file string, config map[string]json.RawMessage) (map[strin
 	return v.form(rest, config)
 }
 
-// form is a model of a vendor.
+// form returns the target of a vendor's model.
 func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string]any, error) {
 	out := map[string]any{"provider": v.provider}
 	model := rest
@@ -145,8 +146,8 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 // otherKinds are the kinds of models that do not chat and do not embed.
 var otherKinds = []string{"assistant", "image", "realtime", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit", "text-generation", "feature-extraction", "sentence-similarity", "token-classification"}
 
-// unreadVendorFields are the fields of the config of a vendor's model that are not read and may bear on
-// what it answers, sorted.
+// Unread returns the fields of a vendor model's config that are not read and may affect
+// its answers, sorted.
 func unreadVendorFields(name string, config map[string]json.RawMessage) []string {
 	first, _, _ := strings.Cut(name, ":")
 	if as, ok := others[first]; ok {
@@ -234,7 +235,8 @@ var (
 	program    = lazyregexp.New(`\.(py|m?js|cjs|ts)(:[A-Za-z_][A-Za-z0-9_]*)?$`)
 )
 
-// holes writes a template by the names of gavel.yaml; nil where it has other ones.
+// holes writes a template with gavel.yaml's names for its holes; nil if it has other
+// holes.
 func holes(raw json.RawMessage) json.RawMessage {
 	filled := vendorHole.ReplaceAllString(string(raw), "{{message}}")
 	if strings.Contains(strings.ReplaceAll(filled, "{{message}}", ""), "{{") || !strings.HasPrefix(strings.TrimSpace(filled), "{") {
@@ -276,7 +278,8 @@ func code(id, file string, config map[string]json.RawMessage) (map[string]any, e
 	return nil, fmt.Errorf("a provider in a %s file is not run", path.Ext(full))
 }
 
-// optionsOf are what a program gets about itself: its name and its config, as JSON.
+// optionsOf returns, as JSON, the options that a program gets about itself: its name
+// and its config.
 func optionsOf(id string, config map[string]json.RawMessage) (string, error) {
 	if config == nil {
 		config = map[string]json.RawMessage{}

@@ -11,7 +11,8 @@ import (
 
 // A Conversation is what fills the holes of a body.
 type Conversation struct {
-	// Messages are those of the conversation so far, as the contract has them.
+	// Messages are the messages of the conversation so far, in the form of the
+	// contract.
 	Messages []json.RawMessage
 	// Message is the text of the last one.
 	Message string
@@ -23,15 +24,15 @@ type Conversation struct {
 	Session string
 }
 
-// Holes are the names that a template may have in double braces. A text that is
-// only a hole becomes its value; in a longer text the value is inserted as text.
-// The conversation has to be in one of the first two.
+// Holes are the names that a template may have in double braces. A text that is only a
+// hole becomes its value; in a longer text the value is inserted as text. One of the
+// first two has to be there for the conversation.
 var Holes = []string{"messages", "message", "history", "system", "case", "turn", "session"}
 
 // hole matches {{name}}.
 var hole = lazyregexp.New(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// value is what a hole is filled with.
+// value returns the value for a hole.
 func (c Conversation) value(name string) any {
 	switch name {
 	case "messages":
@@ -50,7 +51,7 @@ func (c Conversation) value(name string) any {
 	return c.Turn
 }
 
-// text is what a hole in a longer text is filled with.
+// text returns the text for a hole in a longer text.
 func (c Conversation) text(name string) string {
 	switch v := c.value(name).(type) {
 	case string:

@@ -8,9 +8,8 @@ import (
 	"github.com/theory/jsonpath"
 )
 
-// call reads a tool call in a form of its own, or in one of the common ones:
-// {function: {name, arguments}}, or name with arguments, args, input or parameters
-// next to it.
+// call reads a tool call in its own form, or in one of the common ones: {function:
+// {name, arguments}}, or name with arguments, args, input or parameters next to it.
 func (r *reader) call(node any) (Call, error) {
 	object, ok := node.(map[string]any)
 	if !ok && r.callName == nil {
@@ -36,10 +35,10 @@ func (r *reader) call(node any) (Call, error) {
 	return c, nil
 }
 
-// found is the text at a path; none for no path.
+// found returns the text at a path; none for no path.
 func found(p *jsonpath.Path, node any) string { return joined(selected(p, node), "") }
 
-// text is the first of some fields that is there.
+// text returns the first of these fields that exists.
 func text(object map[string]any, names ...string) string {
 	for _, name := range names {
 		if v, ok := object[name]; ok && v != nil {
@@ -49,8 +48,8 @@ func text(object map[string]any, names ...string) string {
 	return ""
 }
 
-// calls are those of a stream. OpenAI's protocol sends a call in pieces with an
-// index; the pieces of its arguments are joined.
+// calls are the tool calls of a stream. OpenAI's protocol sends a call in pieces with
+// an index; the pieces of its arguments are joined.
 type calls struct {
 	list []Call
 	// at is the place in list by index.
@@ -78,7 +77,7 @@ func (c *calls) add(r *reader, node any) error {
 	return nil
 }
 
-// whole are the calls once the stream is over.
+// whole returns the calls once the stream is over.
 func (c *calls) whole() ([]Call, error) {
 	for i := range c.list {
 		call := &c.list[i]

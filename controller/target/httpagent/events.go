@@ -17,14 +17,14 @@ const (
 	ndjson      = "application/x-ndjson"
 )
 
-// isStream reports whether a Content-Type is that of a stream of events.
+// isStream reports whether a Content-Type means a stream of events.
 func isStream(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == eventStream || media == ndjson || media == "application/jsonl")
 }
 
-// LastWith is the last event of a stream that is an object with a field, and a body
-// that is not a stream or has no such event as it is.
+// LastWith returns the last event of a stream that is an object with this field. It
+// returns a body unchanged that is not a stream or has no such event.
 func LastWith(field, contentType string, body []byte) []byte {
 	if !isStream(contentType) {
 		return body
@@ -38,9 +38,9 @@ func LastWith(field, contentType string, body []byte) []byte {
 	return body
 }
 
-// events cuts a stream into its events, without those that have no data and
-// "[DONE]", which ends streams in OpenAI's protocol. Server-sent events are read as the
-// HTML standard says, except that the last one needs no empty line behind it.
+// events cuts a stream into its events, without those that have no data and "[DONE]",
+// which ends streams in OpenAI's protocol. Server-sent events are read by the HTML
+// standard, except that the last one needs no empty line behind it.
 func events(contentType string, body []byte) []event {
 	if !strings.HasPrefix(contentType, eventStream) {
 		var list []event

@@ -9,17 +9,17 @@ import (
 
 // A Fault is something in a template that cannot be filled.
 type Fault struct {
-	// Where is the path of the text in the configuration of the target. Its first
-	// part is method, headers, body or query.
+	// Where is the path of the text in the configuration of the target. Its first part
+	// is method, headers, body or query.
 	Where []any
 	// Name is the hole that is not known, empty for other faults.
 	Name    string
 	Message string
-	// Hint is what to write instead, where it does not follow from Name.
+	// Hint says what to write instead, if that does not follow from Name.
 	Hint string
 }
 
-// headerHoles are the holes that a header may have: those whose values fit into one.
+// headerHoles are the holes that a header may have: their values fit into one.
 var headerHoles = []string{"session"}
 
 // Faults finds what is wrong with the templates of a format.
@@ -59,7 +59,7 @@ func Faults(f Format) []Fault {
 	return nil
 }
 
-// faultsIn finds what is wrong with the holes of a text, and notes those that it has.
+// faultsIn finds what is wrong with the holes of a text, and notes the holes in it.
 func faultsIn(text string, where []any, known []string, used map[string]bool) []Fault {
 	var found []Fault
 	for _, m := range hole.FindAllStringSubmatch(text, -1) {

@@ -1,6 +1,6 @@
-// Package httpagent is how an agent behind a URL is asked and how it answers where
-// it does not speak Gavel's own contract: a template of the request's body, paths
-// into the reply, and replies that are streams of events.
+// Package httpagent describes how an agent behind a URL is asked and how it answers, if
+// it does not speak Gavel's own contract: a template for the request's body, paths into
+// the reply, and replies that are streams of events.
 //
 // It sends nothing. Most callers want [New], which gives a [Codec] for a [Format].
 package httpagent
@@ -12,15 +12,15 @@ import (
 	"net/url"
 )
 
-// A Format is what gavel.yaml says of an http target's requests and replies. The
-// zero value is Gavel's own contract.
+// A Format describes the requests and replies of an http target, as gavel.yaml has
+// them. The zero value is Gavel's own contract.
 type Format struct {
-	// Method is POST where it is empty.
+	// Method is POST if it is empty.
 	Method string `json:",omitempty"`
 	// Headers are sorted by name. A Value may have holes.
 	Headers []Header `json:",omitempty"`
-	// Query are parameters that are added to the URL, sorted by name. Their values
-	// may have holes, see [Holes].
+	// Query are parameters that are added to the URL, sorted by name. Their values may
+	// have holes, see [Holes].
 	Query []Parameter `json:",omitempty"`
 	// Body is the template of the request, see [Holes]; nil for the contract's.
 	Body json.RawMessage `json:",omitempty"`
@@ -28,8 +28,8 @@ type Format struct {
 	Reply *Paths `json:",omitempty"`
 }
 
-// A Header is sent with every request. Its value is Value, or Prefix and what the
-// environment variable Env holds.
+// A Header is sent with every request. Its value is Value, or Prefix and the value of
+// the environment variable Env.
 type Header struct {
 	Name   string
 	Value  string `json:",omitempty"`
@@ -37,24 +37,25 @@ type Header struct {
 	Prefix string `json:",omitempty"`
 }
 
-// A Parameter is one of a query.
+// A Parameter is one parameter of a query.
 type Parameter struct{ Name, Value string }
 
 // Paths are JSONPath queries by RFC 9535 into a reply, or into each event of one
 // that is a stream. All but Text may be empty.
 type Paths struct {
-	// Text finds what the agent says.
+	// Text finds the agent's answer.
 	Text string
 	// ToolCalls finds the tool calls of the turn.
 	ToolCalls CallPaths `json:",omitzero"`
 	// Usage finds an object with the numbers of tokens.
 	Usage string `json:",omitempty"`
-	// Model and Revision find what answered, End whether the conversation is over.
+	// Model and Revision find the version that answered, End whether the conversation
+	// is over.
 	Model    string `json:",omitempty"`
 	Revision string `json:",omitempty"`
 	End      string `json:",omitempty"`
-	// Stream is [Deltas] or [Last] and says how the texts of events make up the
-	// whole. Defaults to Deltas.
+	// Stream is [Deltas] or [Last] and says how the texts of events form the whole
+	// text. Defaults to Deltas.
 	Stream string `json:",omitempty"`
 }
 
@@ -64,8 +65,8 @@ const (
 	Last   = "last"   // the last event has the whole text
 )
 
-// CallPaths find tool calls: Each finds them in the reply, and the others, which
-// have a default for the common forms, find their parts in each.
+// CallPaths find tool calls: Each finds the calls in the reply, and the other paths
+// find their parts in each call. They have defaults for the common forms.
 type CallPaths struct {
 	Each      string
 	Name      string `json:",omitempty"`
@@ -102,7 +103,7 @@ func New(f Format) (*Codec, error) {
 	return c, nil
 }
 
-// HasBody reports whether requests have a body of their own form.
+// HasBody reports whether requests have their own form of body.
 func (c *Codec) HasBody() bool { return c.body != nil }
 
 // Address adds the parameters of the query to a URL. Values are escaped, so that
@@ -123,7 +124,7 @@ func (c *Codec) Address(endpoint string, with Conversation) (string, error) {
 	return u.String(), nil
 }
 
-// FillHeader fills the holes of headers. Those without holes stay as they are.
+// FillHeader fills the holes of headers. Headers without holes stay unchanged.
 func (c *Codec) FillHeader(header http.Header, with Conversation) {
 	for _, h := range c.format.Headers {
 		if hole.MatchString(h.Value) {
@@ -132,5 +133,5 @@ func (c *Codec) FillHeader(header http.Header, with Conversation) {
 	}
 }
 
-// HasReply reports whether replies have a form of their own.
+// HasReply reports whether replies have their own form.
 func (c *Codec) HasReply() bool { return c.reply != nil }

@@ -16,7 +16,7 @@ import (
 type Answer struct {
 	Text  string
 	Calls []Call
-	// Model and Revision are empty, and the tokens 0, where the reply does not say.
+	// Model and Revision are empty, and the tokens 0, if the reply has none.
 	Model, Revision string
 	End             bool
 	Input, Output   int64
@@ -24,11 +24,10 @@ type Answer struct {
 	Traced bool
 }
 
-// A Call is one tool call. Arguments is JSON; Result is empty where the reply does
-// not have it.
+// A Call is one tool call. Arguments is JSON; Result is empty if the reply has none.
 type Call struct{ ID, Name, Arguments, Result string }
 
-// CheckPath says what is wrong with a JSONPath query; nil where nothing is.
+// CheckPath returns what is wrong with a JSONPath query; nil for a valid one.
 func CheckPath(text string) error {
 	_, err := query(text)
 	return err
@@ -151,7 +150,7 @@ func (r *reader) add(a *Answer, value any) error {
 	return r.part(a, value)
 }
 
-// part reads what any event may say. The last one wins.
+// part reads the parts that any event may have. The last one wins.
 func (r *reader) part(a *Answer, value any) error {
 	a.Model = cmp.Or(joined(selected(r.model, value), ""), a.Model)
 	a.Revision = cmp.Or(joined(selected(r.revision, value), ""), a.Revision)
@@ -186,7 +185,7 @@ func number(object map[string]any, names []string) int64 {
 	return 0
 }
 
-// selected are the nodes that a path finds but nulls; none for no path.
+// selected returns the nodes that a path finds, without nulls; none for no path.
 func selected(p *jsonpath.Path, value any) []any {
 	if p == nil {
 		return nil
@@ -194,7 +193,7 @@ func selected(p *jsonpath.Path, value any) []any {
 	return slices.DeleteFunc([]any(p.Select(value)), func(node any) bool { return node == nil })
 }
 
-// joined is the text of nodes. A node that is not a text becomes JSON.
+// joined returns the text of nodes. A node that is not a text becomes JSON.
 func joined(nodes []any, separator string) string {
 	parts := make([]string, 0, len(nodes))
 	for _, node := range nodes {
@@ -214,7 +213,7 @@ func asText(node any) string {
 	return string(raw)
 }
 
-// outline names what is at the top of a value, for a message.
+// outline names the top level of a value, for a message.
 func outline(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
