@@ -46,14 +46,14 @@ func (e *execution) withhold() {
 
 // lacksVerdict returns a function that reports whether a job, of either side, belongs
 // to a case without a verdict at head although it was tried or withheld: base would
-// have no counterpart.
+// have no counterpart. An error that may not come again is tried again later.
 func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bool {
 	lacking := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil {
 			continue
 		}
-		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error) {
+		if o, ok := head[r.Head.ID()]; ok && (o.Unrun != "" || o.Result.Verdict == verdict.Error && !o.Retry) {
 			lacking[r.HeadCase], lacking[r.BaseCase] = true, true
 		}
 	}

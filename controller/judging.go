@@ -226,7 +226,7 @@ func (o *observed) report(is confirm.Side, count func(*progress.Step)) func(run.
 func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
 	complete = true
 	for i, o := range outcomes {
-		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun}
+		out := report.Outcome{Result: o.Result, Usage: o.Spent, Duration: o.Duration, Unrun: o.Unrun, Failed: o.Fault.At, Retry: o.Fault.Retry}
 		if o.Stopped {
 			out.Unrun = o.Result.Reason
 		}

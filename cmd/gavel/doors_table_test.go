@@ -794,7 +794,7 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 			return echo(prompt, n)
 		},
 		base: shopOf(ids(20), map[string]string{"gavel.yaml": usual("gate: {min_score: 0.9}\n")}),
-		head: map[string]string{domainFile: domainWith("Be brief.")}, later: moving,
+		head: map[string]string{domainFile: domainWith("Be brief.")},
 		want: outcome{gate: "fail", some: true},
 	},
 }

@@ -55,12 +55,18 @@ type Outcome struct {
 	Verdict verdict.Verdict
 	// Score is nil where there is none.
 	Score *float64
-	// Symptom is the same for failures that may have one cause outside the cases,
-	// such as the provider and the text of its error. Empty means that the failure
-	// is the case's own.
+	// Source is what answered: outcomes of one source may be spoiled at the same time.
+	Source string
+	// Symptom is the same for errors that may have one cause outside the cases, such as
+	// the text of a provider's error. Empty means that the error is the case's own. What
+	// is judged has none: cases that fail alike may be right to.
 	Symptom string
-	// At is when it was measured. It matters only next to a symptom.
-	At time.Time
+	// Retry says of an error that it may not come again: the transport's or the
+	// provider's, and not one about what was sent.
+	Retry bool
+	// At is when its measurement began, and Took how long it took.
+	At   time.Time
+	Took time.Duration
 }
 
 // A Case is what is known of one case before anything is measured again. Cases

@@ -253,39 +253,151 @@ func TestRequiredFirst(t *testing.T) {
 	}
 }
 
-// TestOutage: failures with one symptom within a minute are tried again before
-// anything is made of them.
-func TestOutage(t *testing.T) {
-	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	fixture := func(n int, apart time.Duration) []confirm.Case {
-		var cases []confirm.Case
-		for i := range n {
-			c := compared("p", "f")
-			c.Head.Symptom, c.Head.At = "provider: overloaded", start.Add(time.Duration(i)*apart)
-			cases = append(cases, c)
+// noon is when the first outcomes of tests of outages are measured.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// struck are n cases, one a second on both sides, of which the first ones have an error at head
+// and the others what the letters say.
+func struck(errors int, heads string) []confirm.Case {
+	var cases []confirm.Case
+	for i := range errors + len(heads) {
+		c := compared("p", "e")
+		c.Head.Symptom = "overloaded"
+		if i >= errors {
+			c = compared("p", heads[i-errors:i-errors+1])
 		}
-		return cases
+		at := noon.Add(time.Duration(i) * time.Second)
+		c.Head.Source, c.Head.At = "bot", at
+		c.Base[0].Source, c.Base[0].At = "bot", at
+		cases = append(cases, c)
 	}
+	return cases
+}
+
+// TestOutage: in a window with errors everything is measured again, on both sides and whatever
+// it showed, once. What is judged is no sign of an outage, whatever its text.
+func TestOutage(t *testing.T) {
 	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
-	down := func(r confirm.Request) confirm.Outcome {
-		if r.Side == confirm.Head {
+	// The errors are at 0 to 5 and at 8, so that what passed and failed at 6 and 7 is within. They
+	// are 8/6 s apart, and the others more than three times that after the last.
+	cases := struck(6, "pfepf")
+	cases[8].Head.Symptom = "overloaded"
+	for i := range cases[9:] {
+		at := noon.Add(12100*time.Millisecond + time.Duration(i)*time.Second)
+		cases[9+i].Head.At, cases[9+i].Base[0].At = at, at
+	}
+	res, asked := play(cases, unbounded, up)
+	want := confirm.Outage{From: noon, To: noon.Add(8 * time.Second), Cases: 9}
+	if diff := cmp.Diff([]confirm.Outage{want}, res.Outages); diff != "" || res.Retaken != 18 {
+		t.Errorf("%d are taken again, want 18 (-want +got):\n%s", res.Retaken, diff)
+	}
+	count := map[confirm.Request]int{}
+	for _, r := range asked {
+		count[r]++
+	}
+	for i := range 9 {
+		f := res.Findings[i]
+		if f.Class != confirm.Unchanged || !f.Retaken[confirm.Head] || !f.Retaken[confirm.Base] {
+			t.Errorf("case %d of the window: %+v", i, f)
+		}
+	}
+	for r, n := range count {
+		if n > 1 {
+			t.Errorf("%v was asked for %d times", r, n)
+		}
+	}
+	if f := res.Findings[9]; f.Retaken[confirm.Head] || f.Class != confirm.Unchanged {
+		t.Errorf("a case after the window: %+v", f)
+	}
+	if f := res.Findings[10]; f.Retaken[confirm.Head] || f.Class != confirm.Flaky {
+		t.Errorf("a fail after the window: %+v", f)
+	}
+	// Those that passed may fail now.
+	res, _ = play(struck(6, "pp"), unbounded, func(r confirm.Request) confirm.Outcome {
+		if r.Case == 3 && r.Side == confirm.Head {
 			return confirm.Outcome{Verdict: verdict.Fail}
 		}
 		return up(r)
+	})
+	if f := res.Findings[3]; f.Class != confirm.Regression {
+		t.Errorf("a case that fails after the outage: %+v", f)
 	}
-	res, asked := play(fixture(8, time.Second), unbounded, up)
-	if len(asked) != 8 || res.Retaken != 8 || res.Findings[7].Class != confirm.Unchanged {
-		t.Errorf("outage: %+v after %v", res, asked)
+}
+
+// TestNoOutage: errors that come again, few errors, and errors that are far apart are none,
+// nor are replies that fail with one text.
+func TestNoOutage(t *testing.T) {
+	down := func(r confirm.Request) confirm.Outcome {
+		if r.Side == confirm.Head {
+			return confirm.Outcome{Verdict: verdict.Error}
+		}
+		return confirm.Outcome{Verdict: verdict.Pass}
 	}
-	if res, _ := play(fixture(8, time.Second), unbounded, down); res.Retaken != 3 || res.Findings[7].Class != confirm.Regression {
-		t.Errorf("a real failure of all: %+v", res)
+	if res, _ := play(struck(8, "p"), unbounded, down); len(res.Outages) > 0 || res.Findings[7].Class != confirm.Error || res.Findings[8].Retaken[confirm.Head] {
+		t.Errorf("errors that come again: %+v", res)
 	}
+	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
+	far := struck(8, "")
+	for i := range far {
+		far[i].Head.At = noon.Add(time.Duration(i) * time.Minute)
+	}
+	alike := struck(0, "ffffffff")
+	for i := range alike {
+		alike[i].Head.Symptom = "I cannot help with that."
+	}
+	for name, cases := range map[string][]confirm.Case{"few": struck(4, "pf"), "far": far, "alike": alike} {
+		if res, _ := play(cases, unbounded, up); len(res.Outages) > 0 || res.Retaken > 0 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
+// TestOutageBeyondTheBudget leaves the gate undetermined, and no case of the window is green
+// by what it showed before.
+func TestOutageBeyondTheBudget(t *testing.T) {
+	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
+	cases := struck(6, "ppep")
+	cases[8].Head.Symptom = "overloaded"
+	cases[9].Head.At, cases[9].Base[0].At = noon.Add(time.Minute), noon.Add(time.Minute)
+	res, _ := play(cases, confirm.Options{Budget: 12}, up)
+	for i, f := range res.Findings {
+		if undetermined := i < 9; f.Undetermined() != undetermined {
+			t.Errorf("case %d: undetermined %v, %+v", i, f.Undetermined(), f)
+		}
+	}
+	if !res.Undetermined() || !res.Exhausted {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestErrorsGetTheirTries: a first outcome that is an error which may not come again is
+// measured up to three times more, and others are not.
+func TestErrorsGetTheirTries(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		cases []confirm.Case
-	}{{"few", fixture(4, time.Second)}, {"slow", fixture(8, time.Minute)}} {
-		if res, _ := play(tt.cases, unbounded, up); res.Retaken != 0 || res.Findings[0].Class != confirm.Flaky {
-			t.Errorf("%s: %+v, want a flaky case that was not retaken", tt.name, res)
+		name       string
+		retry      bool
+		base, head string
+		class      confirm.Class
+		asked      int
+	}{
+		{"passes", true, "p", "p", confirm.Unchanged, 1},
+		{"the third time", true, "p", "eep", confirm.Unchanged, 3},
+		{"never", true, "p", "eee", confirm.Error, 3},
+		{"fails, and is measured again", true, "p", "f", confirm.Regression, 9},
+		{"not worth it", false, "p", "p", confirm.Error, 0},
+	} {
+		c := compared("p", "e")
+		c.Head.Retry = tt.retry
+		n := 0
+		res, asked := play([]confirm.Case{c}, unbounded, func(r confirm.Request) confirm.Outcome {
+			if r.Side == confirm.Base {
+				return outcomes(tt.base)[0]
+			}
+			n++
+			return outcomes(tt.head)[min(n, len(tt.head))-1]
+		})
+		if f := res.Findings[0]; f.Class != tt.class || len(asked) != tt.asked || f.Retaken[confirm.Head] != (tt.asked > 0) {
+			t.Errorf("%s: %+v after %v, want %s after %d", tt.name, f, asked, tt.class, tt.asked)
 		}
 	}
 }

@@ -21,8 +21,10 @@ type decision struct {
 	mean     Mean
 	scores   ScoreMean
 	// spent counts the measurements that were asked for.
-	spent     int
-	retaken   int
+	spent   int
+	retaken int
+	// over are the outages that were over when their errors were measured again.
+	over      []Outage
 	stale     bool
 	exhausted bool
 	complete  bool

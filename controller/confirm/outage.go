@@ -4,53 +4,114 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 const (
-	// alike is how many failures with one symptom, of different cases and within
+	// alike is how many errors with one symptom, of different cases and within
 	// a minute, may be an outage.
 	alike = 5
 	// probes is how many of them are measured again to find out.
 	probes = 3
 )
 
-// A failure is a first outcome with a symptom.
-type failure struct {
-	place int
-	side  Side
-	Outcome
+// An Outage is a window of time in which a source was out of order. Everything that was
+// measured in it was measured again, whatever it showed: who takes the bad outcomes alone
+// again makes them better than they are.
+type Outage struct {
+	From, To time.Time
+	// Cases counts those that were measured again.
+	Cases int
 }
 
-// retake measures again what may have failed because of an outage. Some of each
-// group of failures go first; where one of them no longer fails, the others are
-// taken again too. Where all fail again, the failures are real. It returns false
-// where an outcome is missing.
+// An outage is one that may have been.
+type outage struct {
+	source   string
+	from, to time.Time
+	// errors are the requests that take the place of its errors.
+	errors []Request
+}
+
+// has reports whether an outcome was measured within the outage, or in part. An outage
+// begins before its first error and ends after its last one, by about as much as its
+// errors are apart; of the gaps between independent errors 95 % are within three times
+// their mean.
+func (o outage) has(x Outcome) bool {
+	margin := max(time.Second, 3*o.to.Sub(o.from)/time.Duration(len(o.errors)-1))
+	return x.Source == o.source && !x.At.After(o.to.Add(margin)) && !x.At.Add(x.Took).Before(o.from.Add(-margin))
+}
+
+// retake measures again what an outage may have spoiled, and then the errors that are
+// left. Some errors of each possible outage go first; where all of them come again,
+// there was none that is over. Where one does not, all cases of the window are taken
+// again, on both sides, once. It returns false where an outcome is missing.
 func (d *decision) retake() bool {
-	for _, group := range d.outages() {
-		n := min(probes, len(group))
-		if !d.replaceOutcomes(group[:n]) {
+	for _, o := range d.outages() {
+		probe := o.errors[:min(probes, len(o.errors))]
+		if !d.replaceOutcomes(probe) {
 			return false
 		}
-		if !slices.ContainsFunc(group[:n], func(f failure) bool { return !failed(d.first[f.side][f.place]) }) {
+		over := slices.ContainsFunc(probe, func(r Request) bool { return d.first[r.Side][r.Case].Verdict.Rank() >= 0 })
+		if !over {
 			continue
 		}
-		if !d.replaceOutcomes(group[n:]) {
+		rest, cases := d.within(o)
+		if !d.affords(len(rest)) {
+			for _, r := range rest {
+				d.findings[r.Case].Spoiled = true
+			}
+			continue
+		}
+		if !d.replaceOutcomes(rest) {
 			return false
 		}
+		d.over = append(d.over, Outage{From: o.from, To: o.to, Cases: cases})
 	}
-	return true
+	return d.replaceOutcomes(d.retries())
 }
 
-// replaceOutcomes replaces first outcomes by new ones.
-func (d *decision) replaceOutcomes(group []failure) bool {
-	if !d.affords(len(group)) {
-		return true // the outcomes stay as they are
-	}
+// retries are the first outcomes that are errors which may not come again.
+func (d *decision) retries() []Request {
 	var requests []Request
-	for _, f := range group {
-		requests = append(requests, d.ask(f.place, f.side))
+	for i, c := range d.cases {
+		if c.Head.Retry && !d.findings[i].Retaken[Head] {
+			requests = append(requests, Request{Case: i, Side: Head})
+		}
+		if base := d.first[Base][i]; base.Retry && c.Fresh && !c.Gone && !d.findings[i].Retaken[Base] {
+			requests = append(requests, Request{Case: i, Side: Base})
+		}
+	}
+	return requests
+}
+
+// within returns what takes the place of everything else that was measured in an outage,
+// and the number of its cases. Both sides of a case whose base is fresh are taken again,
+// so that they stay a pair.
+func (d *decision) within(o outage) (requests []Request, cases int) {
+	for i, c := range d.cases {
+		paired := c.Fresh && !c.Gone && len(c.Base) > 0
+		if c.Certain || !o.has(c.Head) && (!paired || !o.has(c.Base[len(c.Base)-1])) {
+			continue
+		}
+		cases++
+		if !d.findings[i].Retaken[Head] {
+			requests = append(requests, Request{Case: i, Side: Head})
+		}
+		if paired && !d.findings[i].Retaken[Base] {
+			requests = append(requests, Request{Case: i, Side: Base})
+		}
+	}
+	return requests, cases
+}
+
+// replaceOutcomes replaces first outcomes by new ones. Where the budget does not allow
+// it they stay as they are, and errors leave the gate undetermined.
+func (d *decision) replaceOutcomes(places []Request) bool {
+	if len(places) == 0 || !d.affords(len(places)) {
+		return true
+	}
+	requests := make([]Request, len(places))
+	for k, r := range places {
+		requests[k] = d.ask(r.Case, r.Side)
 	}
 	if !d.measure(requests) {
 		return false
@@ -59,42 +120,49 @@ func (d *decision) replaceOutcomes(group []failure) bool {
 		d.first[r.Side][r.Case] = d.outcomes[r]
 		d.findings[r.Case].Retaken[r.Side] = true
 	}
-	d.retaken += len(group)
+	d.retaken += len(requests)
 	return true
 }
 
-// outages are the groups of failures that may have one cause, in the order of
-// their first failure.
-func (d *decision) outages() [][]failure {
+// outages are what may have been outages, in the order of their first errors.
+func (d *decision) outages() []outage {
+	type failure struct {
+		place Request
+		Outcome
+	}
 	var failures []failure
 	for i, c := range d.cases {
-		if !c.Certain && c.Head.Symptom != "" && failed(c.Head) {
-			failures = append(failures, failure{i, Head, c.Head})
+		if !c.Certain && c.Head.Symptom != "" && c.Head.Verdict.Rank() < 0 {
+			failures = append(failures, failure{Request{Case: i, Side: Head}, c.Head})
 		}
-		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && failed(base) {
-			failures = append(failures, failure{i, Base, base})
+		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && base.Verdict.Rank() < 0 {
+			failures = append(failures, failure{Request{Case: i, Side: Base}, base})
 		}
 	}
 	slices.SortStableFunc(failures, func(a, b failure) int {
-		return cmp.Or(cmp.Compare(a.Symptom, b.Symptom), a.At.Compare(b.At))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Symptom, b.Symptom), a.At.Compare(b.At))
 	})
-	var groups [][]failure
+	var all []outage
 	for len(failures) > 0 {
 		first := failures[0]
 		end := slices.IndexFunc(failures, func(f failure) bool {
-			return f.Symptom != first.Symptom || f.At.Sub(first.At) > time.Minute
+			return f.Source != first.Source || f.Symptom != first.Symptom || f.At.Sub(first.At) > time.Minute
 		})
 		if end < 0 {
 			end = len(failures)
 		}
 		if end >= alike {
-			groups = append(groups, failures[:end])
+			o := outage{source: first.Source, from: first.At, to: first.At}
+			for _, f := range failures[:end] {
+				o.errors = append(o.errors, f.place)
+				if ended := f.At.Add(f.Took); ended.After(o.to) {
+					o.to = ended
+				}
+			}
+			all = append(all, o)
 		}
 		failures = failures[end:]
 	}
-	slices.SortStableFunc(groups, func(a, b []failure) int { return a[0].At.Compare(b[0].At) })
-	return groups
+	slices.SortStableFunc(all, func(a, b outage) int { return a.from.Compare(b.from) })
+	return all
 }
-
-// failed reports whether an outcome is a failure or no judgement at all.
-func failed(o Outcome) bool { return o.Verdict == verdict.Fail || o.Verdict.Rank() < 0 }

@@ -44,9 +44,11 @@ type Finding struct {
 	// BaseVerdict and HeadVerdict are the first outcomes; those after an outage
 	// where there was one.
 	BaseVerdict, HeadVerdict verdict.Verdict
-	// Retaken says by side that an outage took the place of the first outcome,
-	// which is now that of the request with ordinal 0.
+	// Retaken says by side that the first outcome was an error or measured in an outage,
+	// and is now that of the request with ordinal 0. Spoiled says that it should have been
+	// taken again and was not.
 	Retaken [2]bool
+	Spoiled bool
 	// P is the p-value after all looks; 1 where the test that calls did not begin.
 	P float64
 	// Base and Head count what the test saw last that were as good as the better
@@ -67,9 +69,9 @@ type Finding struct {
 // base that more measurements could be compared with.
 func (f Finding) Undetermined() bool {
 	if f.Class == Improvement {
-		return false
+		return f.Spoiled
 	}
-	return f.Open || f.Class == Error || f.Class == Unclear && (f.Required || f.Gone)
+	return f.Open || f.Spoiled || f.Class == Error || f.Class == Unclear && (f.Required || f.Gone)
 }
 
 // A Result is what a procedure decided.
@@ -83,8 +85,10 @@ type Result struct {
 	Interval *stats.Interval
 	// Measurements counts what was asked for.
 	Measurements int
-	// Retaken counts those of them that repeated failures of one symptom.
+	// Retaken counts those of them that took the place of first outcomes.
 	Retaken int
+	// Outages are those that were over.
+	Outages []Outage
 	// Stale says that base today differs from what was stored of it, so that its
 	// history should begin again with the fresh outcomes.
 	Stale bool
@@ -121,7 +125,7 @@ func (d *decision) result() Result {
 		d.findings[i].Fell = d.mean.Called
 	}
 	return Result{
-		Findings: d.findings, Mean: d.mean, Scores: d.scores, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken,
+		Findings: d.findings, Mean: d.mean, Scores: d.scores, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken, Outages: d.over,
 		Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
 	}
 }

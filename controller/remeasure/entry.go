@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // nextTo is the largest interval between the sides' first measurements that count as
@@ -53,7 +54,7 @@ func (c *Comparison) entry(row *Row) *entry {
 	}
 	e := &entry{row: row}
 	e.known = confirm.Case{
-		Head:     outcome(row.Target, head.Result, head.Transcript),
+		Head:     firstOutcome(row.Target, head),
 		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: report.Cluster(row.Row, c.HeadConfig.Noise.Cluster),
 	}
 	if !active(row.Row.Base) {
@@ -65,7 +66,7 @@ func (c *Comparison) entry(row *Row) *entry {
 	if !ok || base.Unrun != "" || same && !row.Unversioned {
 		return nil
 	}
-	e.known.Base = []confirm.Outcome{outcome(row.Base.Target, base.Result, base.Transcript)}
+	e.known.Base = []confirm.Outcome{firstOutcome(row.Base.Target, base)}
 	e.known.Weight = row.Row.Base.Weight
 	e.known.Gone = row.Base.Case == nil || same
 	e.known.Certain = c.certain(row)
@@ -102,18 +103,23 @@ func (c *Comparison) compared(row *Row) bool {
 
 func active(c *schema.CaseInfo) bool { return c != nil && c.Skip == "" }
 
-// outcome converts a measurement. Errors with the same text at one target, and equal
-// failing replies, may have a cause outside of the cases.
-func outcome(target string, r verdict.Result, t *verdict.Transcript) confirm.Outcome {
-	o := confirm.Outcome{Verdict: r.Verdict, Score: r.Score}
-	switch {
-	case r.Verdict == verdict.Error:
-		o.Symptom = target + "\x00" + r.Reason
-	case r.Verdict == verdict.Fail && t != nil && t.Final() != "":
-		o.Symptom = target + "\x00reply\x00" + t.Final()
-	}
-	return o
+// outcome converts a measurement.
+func outcome(target string, r verdict.Result) confirm.Outcome {
+	return confirm.Outcome{Verdict: r.Verdict, Score: r.Score, Source: target}
 }
+
+// firstOutcome converts a first measurement. Errors with the same text may have a cause
+// outside of the cases; numbers in the text may differ.
+func firstOutcome(target string, o report.Outcome) confirm.Outcome {
+	out := outcome(target, o.Result)
+	out.Took = o.Duration
+	if o.Result.Verdict == verdict.Error {
+		out.Symptom, out.Retry, out.At, out.Took = digits.ReplaceAllString(o.Result.Reason, "#"), o.Retry, o.Failed, 0
+	}
+	return out
+}
+
+var digits = lazyregexp.New(`[0-9]+`)
 
 // certain reports whether the sides of a row differ without any chance: both decide
 // about the same measurements, or all called models are deterministic. If head was
@@ -180,16 +186,14 @@ func Asked(cfg *config.Config, c *schema.Case, target string, whole bool) []stri
 // head's first measurement, so that a repeated comparison has the same history.
 func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 	window := c.HeadConfig.Noise.Defaulted().History
-	// The time of measuring a case without a base only matters for a possible outage.
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.hasPast() && e.known.Head.Symptom == "" })
 	times, err := c.times(ctx, entries)
 	if err != nil {
 		return err
 	}
 	for i, e := range entries {
-		e.known.Head.At = times[confirm.Head][i]
+		e.known.Head.At = cmp.Or(e.known.Head.At, times[confirm.Head][i])
 		if n := len(e.known.Base); n > 0 {
-			e.known.Base[n-1].At = times[confirm.Base][i]
+			e.known.Base[n-1].At = cmp.Or(e.known.Base[n-1].At, times[confirm.Base][i])
 		}
 	}
 	asks, of := map[ledger.Scope][]ledger.HistoryAsk{}, map[ledger.Scope][]int{}
@@ -277,7 +281,7 @@ func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
 	var before []confirm.Outcome
 	for _, m := range found {
 		if m.Result.Verdict.Rank() >= 0 {
-			before = append(before, outcome(e.row.Base.Target, m.Result, nil))
+			before = append(before, outcome(e.row.Base.Target, m.Result))
 		}
 	}
 	e.known.Base = append(before, e.known.Base...)

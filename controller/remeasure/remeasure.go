@@ -223,7 +223,7 @@ func (d *decider) record(r confirm.Request, o run.Outcome) {
 		d.why = o.Unrun
 	default:
 		d.taken[r] = o
-		d.procedure.Record(r, outcome(e.job(r.Side).Target, o.Result, nil))
+		d.procedure.Record(r, outcome(e.job(r.Side).Target, o.Result))
 	}
 }
 

@@ -26,6 +26,10 @@ type Outcome struct {
 	// at the time.
 	Reused bool
 	Saved  verdict.Usage
+	// Failed is the time of the call that ended an error, if one did, and Retry is true if
+	// the same call may succeed later.
+	Failed time.Time
+	Retry  bool
 	// Judged is the time of a reused verdict's first request to the target.
 	Judged time.Time
 	// Unrun is the reason why the case was not judged although no error occurred, such

@@ -1,11 +1,14 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // NoiseFindings are the findings of reruns about the differences between the sides. nil
@@ -57,8 +60,10 @@ type Noise struct {
 	// flaky"; empty if nothing had to be measured again.
 	Line         string `json:"line"`
 	Measurements int    `json:"measurements"`
-	// Retaken counts the ones that repeated failures with a common cause.
-	Retaken int `json:"retaken,omitempty"`
+	// Retaken counts the ones in the place of first measurements that were errors, or that
+	// were made while others were. Outages are the windows of time of these.
+	Retaken int      `json:"retaken,omitempty"`
+	Outages []outage `json:"outages,omitempty"`
 	// Complete means that nothing was left to measure; Why is the obstacle otherwise.
 	Complete bool   `json:"complete"`
 	Why      string `json:"why,omitempty"`
@@ -80,6 +85,25 @@ type noiseScores struct {
 	Called bool    `json:"called"`
 	P      float64 `json:"p"`
 	Fall   float64 `json:"fall"`
+}
+
+// An outage is a window of time with errors of one cause. All cases that were measured
+// in it were measured again, on both sides, whatever they had shown.
+type outage struct {
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+	Cases int       `json:"cases"`
+}
+
+// String writes the outage: "12 cases were measured again after errors between 14:02 and
+// 14:03 UTC".
+func (o outage) String() string {
+	from, to := o.From.UTC().Format("15:04"), o.To.UTC().Format("15:04")
+	when := "between " + from + " and " + to
+	if from == to {
+		when = "at " + from
+	}
+	return fmt.Sprintf("%s %s measured again after errors %s UTC", textfmt.Count(o.Cases, "case"), textfmt.Verb(o.Cases, "was", "were"), when)
 }
 
 // A noiseMean is the test whether the cases got worse on average.
@@ -140,7 +164,12 @@ func (all *NoiseFindings) Summary() *Noise {
 		return nil
 	}
 	m, s := all.Mean, all.Scores
+	var outages []outage
+	for _, o := range all.Outages {
+		outages = append(outages, outage(o))
+	}
 	return &Noise{
+		Outages:      outages,
 		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
 		Mean:   noiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
 		Scores: noiseScores{State: string(s.State), Called: s.Called, P: s.P, Fall: s.Fall},

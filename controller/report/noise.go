@@ -155,6 +155,11 @@ func noiseNotices(r *Report) []Notice {
 		out = append(out, Notice{Message: fmt.Sprintf("%s %s worse than base, and measuring %s again does not settle whether %s got worse: %s",
 			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), named)})
 	}
+	if r.Remeasured != nil {
+		for _, o := range r.Remeasured.Outages {
+			out = append(out, Notice{Message: o.String()})
+		}
+	}
 	if r.Remeasured != nil && r.Remeasured.Stale {
 		out = append(out, Notice{Message: "base differs from its stored results, so its history begins again here"})
 	}

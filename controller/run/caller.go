@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -113,10 +114,25 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 			err = c.cfg.Clock.Sleep(ctx, wait)
 		}
 		if err != nil {
+			c.of.Costs.Fail(Fault{At: c.cfg.Clock.Now(), Retry: mayPass(err)})
 			return target.Reply{}, err
 		}
 	}
 }
+
+// mayPass reports whether the call that ended with an error may succeed later: its
+// transport or its provider failed, or the reply could not be used. Complaints about the
+// request come again, except for those of a filter, which sees random replies.
+func mayPass(err error) bool {
+	if late, ok := errors.AsType[lateError](err); ok {
+		return late != ""
+	}
+	fault, ok := errors.AsType[*target.Error](err)
+	return ok && fault.Err == nil && (fault.Retry || fault.Status/100 == 2 || filtered.MatchString(fault.Message))
+}
+
+// filtered matches what providers say of a reply that their filters stopped.
+var filtered = lazyregexp.New(`(?i)content.?(filter|policy|management)`)
 
 // begin waits for a permit and reserves the cost of the call.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {

@@ -295,6 +295,9 @@ func (c *caseRun) outcome() Outcome {
 	if n := last.failed(); out.Result.Verdict != verdict.Error && n > 0 {
 		out.Result.Reason = fmt.Sprintf("%s (%d of %d samples ended in an error)", out.Result.Reason, n, len(last.samples))
 	}
+	if out.Result.Verdict == verdict.Error && len(c.attempts) == 1 {
+		out.Fault = c.costs.Fault // a later attempt has failed before, and is not tried again
+	}
 	c.listAttempts(&out.Result)
 	if out.Result.Verdict == verdict.Error {
 		out.Unrun = c.costs.Unrun

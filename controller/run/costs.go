@@ -21,6 +21,8 @@ type costs struct {
 	Unrun string
 	// GivenUp counts the sent calls without a reply.
 	GivenUp int
+	// Fault is the last call that ended with an error; zero if none did.
+	Fault Fault
 	// Unrecorded is set if a reply to record is not stored.
 	Unrecorded bool
 }
@@ -37,6 +39,13 @@ func (c *costs) GiveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.GivenUp++
+}
+
+// Fail records a call that ended with an error.
+func (c *costs) Fail(f Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Fault = f
 }
 
 // MissReply records that a reply to record is not stored.

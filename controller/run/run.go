@@ -118,11 +118,20 @@ type Outcome struct {
 	Transcripts []verdict.Transcript
 	// Stopped is true if the run was cancelled before the case ended.
 	Stopped bool
+	// Fault is the last call that ended with an error, if Result is one because of it.
+	Fault Fault `json:",omitzero"`
 	// Unrecorded is true if stored replies to record no longer exist.
 	Unrecorded bool
 	// Unrun names the insufficient budget, or the target that is down; empty if the
 	// case was judged.
 	Unrun string
+}
+
+// A Fault is a call that ended with an error.
+type Fault struct {
+	At time.Time
+	// Retry is true if the same call may succeed later.
+	Retry bool
 }
 
 // Run judges the jobs and returns their outcomes in the same order. It returns an error

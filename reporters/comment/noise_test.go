@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -146,5 +147,31 @@ func TestScoresFell(t *testing.T) {
 		if text := comment.Markdown(r, comment.Options{}); !strings.Contains(text, mark) || r.Gate.Result != result || r.Gate.Reason != reason {
 			t.Errorf("gate %+v in\n%s", r.Gate, text)
 		}
+	}
+}
+
+// TestOutageIsTold: what was measured again after an outage is said wherever a report is.
+func TestOutageIsTold(t *testing.T) {
+	s := reporttest.New()
+	s.Add("math/1/a", reporttest.Pass(1), reporttest.Pass(1), plan.Reason{Part: "prompt", Message: "the prompt changed"})
+	at := time.Date(2026, 1, 1, 14, 2, 10, 0, time.UTC)
+	s.In.Noise = &report.NoiseFindings{Index: map[string]int{}, Result: confirm.Result{
+		Complete: true, Findings: make([]confirm.Finding, 1), Retaken: 25,
+		Outages: []confirm.Outage{{From: at, To: at.Add(time.Minute), Cases: 12}, {From: at.Add(time.Hour), To: at.Add(time.Hour), Cases: 1}},
+	}}
+	r := report.Compare(s.In)
+	var page, term strings.Builder
+	if err := errors.Join(html.Write(&page, r, html.Options{}), terminal.Report(&term, r, terminal.Options{Width: 120})); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"comment": comment.Markdown(r, comment.Options{}), "page": page.String(), "terminal": term.String()} {
+		for _, want := range []string{"12 cases were measured again after errors between 14:02 and 14:03 UTC", "1 case was measured again after errors at 15:02 UTC"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the %s lacks %q:\n%s", name, want, text)
+			}
+		}
+	}
+	if body, _ := json.Marshal(r); !strings.Contains(string(body), `"outages":[{"from":"2026-01-01T14:02:10Z","to":"2026-01-01T14:03:10Z","cases":12}`) {
+		t.Errorf("the JSON is %s", body)
 	}
 }

@@ -3,19 +3,20 @@ package rehearsal_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/examples/research/rehearsal"
 	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
-// TestAnOutageIsTriedAgain: where many cases fail with one reply or one error, the
-// outage is over when they are measured again, and the pull request is judged as if
-// there had been none. That holds for a run that is interrupted as well.
+// TestAnOutageIsTriedAgain: where many cases end in one error, the outage is over when they
+// are measured again, and the pull request is judged as if there had been none. Cases
+// that fail with one reply are not taken for an outage: each is measured again by itself. Both
+// hold for a run that is interrupted as well.
 func TestAnOutageIsTriedAgain(t *testing.T) {
 	const struck = 6
 	for _, tt := range []struct {
@@ -26,7 +27,8 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 	}{
 		{"one reply, fresh base", 0, "no, please try again later", 0},
 		{"one reply, with a history", 5, "no, please try again later", 0},
-		{"one error, with a history", 5, "the model is overloaded", http.StatusBadRequest},
+		{"one error, fresh base", 0, "the content filter is overloaded", http.StatusBadRequest},
+		{"one error, with a history", 5, "the content filter is overloaded", http.StatusBadRequest},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cell := simulation.Cell{Truth: simulation.Calm, Cases: 8, History: tt.history, Broken: 1}
@@ -61,13 +63,62 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, s.Decided(r)); diff != "" {
-					t.Errorf("interrupted at call %d (-want +got):\n%s", k, diff)
+				classes := map[report.Class]int{}
+				for _, row := range r.Cases {
+					classes[*row.Class]++
 				}
-				if got := fmt.Sprint(s.Spoiled(), r.Remeasured.Retaken); k < 0 && got != fmt.Sprint(struck, struck) {
-					t.Errorf("%s measurements were spoiled and taken again, want %d of each", got, struck)
+				if classes[report.Regression] != 1 || classes[report.Unclear]+classes[report.Failed] > 0 || r.Gate.Result != report.GateFail {
+					t.Errorf("interrupted at call %d: %v, %+v", k, classes, r.Gate)
+				}
+				if got, want := fmt.Sprint(s.Spoiled(), len(r.Remeasured.Outages)), fmt.Sprint(struck, count(tt.status != 0)); k < 0 && got != want {
+					t.Errorf("%s measurements were spoiled and outages are told, want %s", got, want)
+				}
+				if k < 0 && tt.status == 0 && r.Remeasured.Retaken > 0 {
+					t.Errorf("%d replies are taken again because of what they said", r.Remeasured.Retaken)
 				}
 			}
 		})
+	}
+}
+
+func count(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// TestErrorsGetTheirTries: one call a side that a content filter stops leaves nothing
+// undetermined, and one whose request is refused each time does.
+func TestErrorsGetTheirTries(t *testing.T) {
+	for _, tt := range []struct {
+		text   string
+		always bool
+		result string
+	}{
+		{"stopped by the content filter", false, report.GatePass},
+		{"stopped by the content filter", true, report.GateUndetermined},
+		{"a field of the request is unknown", false, report.GateUndetermined},
+	} {
+		cell := simulation.Cell{Truth: simulation.Truth{Name: "all pass", Draw: func(*rand.Rand) float64 { return 1 }}, Cases: 6}
+		s := stage(t, simulation.NewPull(cell, 3, 1), cell)
+		seen := map[confirm.Request]bool{}
+		s.Spoil = func(of confirm.Request) (string, int) {
+			if (of.Case != 1 || of.Side != confirm.Head) && (of.Case != 4 || of.Side != confirm.Base) || seen[of] && !tt.always {
+				return "", 0
+			}
+			seen[of] = true
+			return tt.text, http.StatusBadRequest
+		}
+		r, err := s.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Gate.Result != tt.result {
+			t.Errorf("%s, always %v: %+v, want %s", tt.text, tt.always, r.Gate, tt.result)
+		}
+		if retried := tt.result == report.GatePass; retried && r.Remeasured.Retaken != 2 {
+			t.Errorf("%d first measurements are taken again, want 2", r.Remeasured.Retaken)
+		}
 	}
 }

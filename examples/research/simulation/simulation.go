@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -18,7 +19,7 @@ import (
 // A Truth draws how likely each case passes.
 type Truth struct {
 	Name string
-	draw func(r *rand.Rand) float64
+	Draw func(r *rand.Rand) float64
 }
 
 // The truths. Mixed: of 100 cases 55 always pass, 7 never, the others with any
@@ -79,8 +80,9 @@ type Cell struct {
 	// Hour is how much lower head's probabilities are during the first outcomes
 	// only: a bad hour of the provider.
 	Hour float64
-	// Outage is the share of the first outcomes that a provider spoiled: with one
-	// error, or with one reply that fails. The same measurement afterwards is sound.
+	// Outage is the share of the first outcomes that a provider spoiled, one after the
+	// other: with one error, or with replies that fail. The same measurement afterwards is
+	// sound.
 	Outage float64
 
 	// Broken is how many cases that are steady at base always fail at head.
@@ -150,7 +152,7 @@ func newPull(cell Cell, seed, number uint64) *Pull {
 	r := rand.New(rand.NewPCG(seed, number))
 	p := &Pull{cell: cell, key: r.Uint64(), changed: make([]bool, cell.Cases)}
 	for range cell.Cases {
-		p.past = append(p.past, cell.Truth.draw(r))
+		p.past = append(p.past, cell.Truth.Draw(r))
 	}
 	for _, q := range p.past {
 		if !cell.Third || r.Float64() < 1./3 {
@@ -215,15 +217,25 @@ const (
 	spoiled = again + 2
 )
 
-// first draws the first outcome at a side, which an outage may spoil.
+// began is when the first outcomes are measured: those of a case at the same time on both
+// sides, and of the next one a quarter of a second later.
+var began = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// first draws the first outcome at a side, which an outage may spoil: half of what is
+// measured in it ends in an error, and half fails.
 func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
-	if p.luck(uint64(i), spoiled, int(side)) >= p.cell.Outage {
-		return p.outcome(i, first, int(side), q)
+	n := p.cell.Cases
+	out := p.outcome(i, first, int(side), q)
+	struck := int(p.cell.Outage * float64(n))
+	begin := int(p.luck(0, spoiled, 0) * float64(n-struck+1))
+	if i >= begin && i < begin+struck {
+		out = confirm.Outcome{Verdict: verdict.Fail}
+		if p.luck(uint64(i), spoiled, 1+int(side)) < .5 {
+			out = confirm.Outcome{Verdict: verdict.Error, Symptom: "status 503", Retry: true}
+		}
 	}
-	if i%2 == 0 {
-		return confirm.Outcome{Verdict: verdict.Error, Symptom: "status 503"}
-	}
-	return confirm.Outcome{Verdict: verdict.Fail, Symptom: "try again later"}
+	out.Source, out.At = "provider", began.Add(time.Duration(i)*time.Second/4)
+	return out
 }
 
 // outcome draws one of a series. Turns of one conversation have the same luck in
