@@ -10,28 +10,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// An Amount is what calls take.
+// An Amount is the cost of calls.
 type Amount struct {
 	Calls, Tokens int64
 	USD           float64
 }
 
-// Plus is the sum of a and b.
+// Plus returns the sum of a and b.
 func (a Amount) Plus(b Amount) Amount {
 	return Amount{a.Calls + b.Calls, a.Tokens + b.Tokens, a.USD + b.USD}
 }
 
-// Less is a without b.
+// Less returns a without b.
 func (a Amount) Less(b Amount) Amount {
 	return Amount{a.Calls - b.Calls, a.Tokens - b.Tokens, a.USD - b.USD}
 }
 
-// Rest is what is left of a when b is taken of it, and never below 0.
+// Rest returns a without b, and at least 0.
 func (a Amount) Rest(b Amount) Amount {
 	return Amount{max(0, a.Calls-b.Calls), max(0, a.Tokens-b.Tokens), max(0, a.USD-b.USD)}
 }
 
-// An Account sums up what several runs spend, such as those of a day. Fields
+// An Account sums up the spending of several runs, such as all runs of a day. Fields
 // that are nil have no limit.
 type Account struct {
 	Name   string   `json:"name"`
@@ -42,9 +42,10 @@ type Account struct {
 
 // A Shortage names the account that is not enough.
 type Shortage struct {
-	// Account is its index among those that were asked for.
+	// Account is its index in the requested accounts.
 	Account int
-	// On is what is spent, and Claimed what others in progress may still take.
+	// On is the spent amount, and Claimed the amount that others in progress may still
+	// spend.
 	On, Claimed Amount
 }
 
@@ -52,11 +53,11 @@ type Shortage struct {
 type accountCharge struct {
 	// List is JSON of the accounts.
 	List string
-	// Epoch is that of the lease.
+	// Epoch is the epoch of the lease.
 	Epoch int64
 	// Now and Soon are the times, in milliseconds, between which leases end that last.
 	Now, Soon int64
-	// Peak is what none of the accounts may be short of.
+	// Peak is the amount that every account must have left.
 	Peak Amount
 	// Spent is counted as spent; nil changes nothing of that.
 	Spent *Amount
@@ -65,8 +66,8 @@ type accountCharge struct {
 }
 
 const (
-	// due are the accounts ?1 with what is on them, and what others have claimed before
-	// the lease ?5. A lease without a claim comes after all that have one.
+	// due are the accounts ?1 with their spent amounts, and with the claims of others
+	// before the lease ?5. A lease without a claim comes after all that have one.
 	due = `ahead AS (
 			SELECT account, sum(calls) AS calls, sum(tokens) AS tokens, sum(usd) AS usd FROM claims c JOIN leases USING (epoch)
 			WHERE epoch <> ?5 AND until > ?6 AND until <= ?7
@@ -77,16 +78,17 @@ const (
 				coalesce(h.calls, 0) AS h_calls, coalesce(h.tokens, 0) AS h_tokens, coalesce(h.usd, 0) AS h_usd
 			FROM json_each(?1) q LEFT JOIN spending s ON s.account = q.value ->> 'name' LEFT JOIN ahead h ON h.account = q.value ->> 'name'
 		)`
-	// passes holds for those of due that pass a limit with ?2, ?3 and ?4 more.
+	// passes selects the accounts of due that pass a limit with ?2, ?3 and ?4 in
+	// addition.
 	passes = `calls + h_calls + ?2 > CAST(value ->> 'calls' AS BIGINT) OR tokens + h_tokens + ?3 > CAST(value ->> 'tokens' AS BIGINT)
 		OR usd + h_usd + ?4 > CAST(value ->> 'usd' AS DOUBLE PRECISION)`
-	// added adds to what is spent, and replaced replaces what is claimed.
+	// added adds to the spent amount, and replaced replaces the claim.
 	added = ` ON CONFLICT (account) DO UPDATE SET
 		calls = spending.calls + excluded.calls, tokens = spending.tokens + excluded.tokens, usd = spending.usd + excluded.usd`
 	replacedAccounts = ` ON CONFLICT (epoch, account) DO UPDATE SET calls = excluded.calls, tokens = excluded.tokens, usd = excluded.usd`
 )
 
-// Short returns the first of the accounts that passes its limit with the peak; nil where
+// Short returns the first of the accounts that passes its limit with the peak; nil if
 // none does.
 func (c accountCharge) Short(t *store.Tx) (*Shortage, error) {
 	var s Shortage
@@ -99,8 +101,8 @@ func (c accountCharge) Short(t *store.Tx) (*Shortage, error) {
 	return &s, err
 }
 
-// Make makes the charge, whatever the accounts have. A lease that was lost has nothing to
-// claim for.
+// Make makes the charge, whatever the accounts have. A lost lease has nothing to claim
+// for.
 func (c accountCharge) Make(t *store.Tx) error {
 	if c.Spent != nil {
 		err := t.Exec(`INSERT INTO spending (account, calls, tokens, usd)
@@ -114,8 +116,8 @@ func (c accountCharge) Make(t *store.Tx) error {
 		c.List, c.Rest.Calls, c.Rest.Tokens, c.Rest.USD, c.Epoch)
 }
 
-// Try makes the charge in one round trip. The error is [store.ErrRefused] where an account
-// is short, and where the database knows no such way.
+// Try makes the charge in one round trip. The error is [store.ErrRefused] if an account
+// is short, or if the database cannot do so.
 func (c accountCharge) Try(ctx context.Context, s *store.Store) error {
 	var spent Amount
 	if c.Spent != nil {
@@ -143,7 +145,7 @@ func (c accountCharge) Try(ctx context.Context, s *store.Store) error {
 }
 
 // Settle makes the charge in one round trip, whatever the accounts have. The error is
-// [store.ErrRefused] where the database knows no such way.
+// [store.ErrRefused] if the database cannot do so.
 func (c accountCharge) Settle(ctx context.Context, s *store.Store) error {
 	return s.Single(ctx, store.Alongside, store.Statement{Text: `WITH fresh AS (INSERT INTO submissions (token) VALUES (?6::uuid)), held AS (
 			SELECT epoch FROM leases WHERE epoch = ?5 FOR UPDATE

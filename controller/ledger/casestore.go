@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// A StoredCase is what a ledger has of a case under its digests.
+// A StoredCase has the entries of a ledger for a case under its digests.
 type StoredCase struct {
-	// Executions, Next and Judgements are what [ledger.Ledger.Executions] and
-	// [ledger.Ledger.Judgements] return.
+	// Executions, Next and Judgements are the results of [ledger.Ledger.Executions] and
+	// [ledger.Ledger.Judgements].
 	Executions []Execution
 	Next       int
 	Judgements []Judgement
@@ -25,8 +25,8 @@ const (
 	journal
 )
 
-// LoadCase reads what the scope may use under the digests E and J, in one statement. The error
-// says what cannot be read.
+// LoadCase reads the entries that the scope may use under the digests E and J, in one
+// statement. The error says what cannot be read.
 func LoadCase(ctx context.Context, l *Ledger, scope Scope, e, j string) (StoredCase, error) {
 	var s StoredCase
 	own, since := scope.Namespace(), scope.NotBefore.UnixMilli()
@@ -44,7 +44,7 @@ func LoadCase(ctx context.Context, l *Ledger, scope Scope, e, j string) (StoredC
 		switch {
 		case kind == journal:
 			s.Journal = !scope.Nothing
-		case kind == execution && ordinal >= s.Next: // else the scope has a sample of its own
+		case kind == execution && ordinal >= s.Next: // else the scope has its own sample
 			s.Next, x.Ordinal = ordinal+1, ordinal
 			if !fresh {
 				return nil

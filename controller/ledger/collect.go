@@ -11,23 +11,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
-// A Collection says what may be removed from a ledger, and what not.
+// A Collection says what may be removed from a ledger.
 type Collection struct {
-	// Needed are the digests of what bases and open pull requests consist of.
+	// Needed are the digests of the cases at bases and in open pull requests.
 	Needed []plan.Digests
 	// Closed are the pull requests that are over, as they are in a Trust. All
 	// others may be open, and nothing that they wrote is removed.
 	Closed []Trust
 	// Before is the time from which on everything is kept; zero keeps all.
 	Before time.Time
-	// MaxBytes removes the oldest of what is not needed, whatever its age,
-	// until the rest has this size; 0 means without limit.
+	// MaxBytes is the size to which the rest is reduced, by removing the oldest of the
+	// unneeded entries, whatever their age; 0 means without limit.
 	MaxBytes int64
 	// DryRun only counts.
 	DryRun bool
 }
 
-// Removed counts what a collection removed, or would.
+// Removed counts the entries that a collection removed, or would remove.
 type Removed struct {
 	Samples    int64 `json:"samples"`
 	Judgements int64 `json:"judgements"`
@@ -41,11 +41,11 @@ func (r *Removed) add(o Removed) {
 	r.Calls, r.Runs = r.Calls+o.Calls, r.Runs+o.Runs
 }
 
-// steps is in how many steps what is too much is removed.
+// steps is the number of steps in which the excess is removed.
 const steps = 16
 
-// Collect removes what is old and not needed, and makes the file smaller.
-// Entries that a run in progress wants are needed, too.
+// Collect removes old and unneeded entries, and makes the file smaller. Entries that a
+// run in progress wants are needed, too.
 func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	removed, err := l.collect(ctx, c)
 	if err == nil && !c.DryRun && removed != (Removed{}) {
@@ -88,10 +88,10 @@ func (l *Ledger) collect(ctx context.Context, c Collection) (Removed, error) {
 // errDry undoes what a dry run did.
 var errDry = errors.New("nothing is removed")
 
-// A removal removes rows of one kind. pick gives the ids of those that may go,
-// in their order: ?1 is the time, ?2 the list of needed digests, ?3 that of the
-// namespaces that are over, of which "" is one, and ?4 the last that was looked
-// at. remove removes those of a list and counts them.
+// A removal removes rows of one kind. pick returns the ids of the rows that may be
+// removed, in their order: ?1 is the time, ?2 the list of needed digests, ?3 the list
+// of the closed namespaces, which includes "", and ?4 the last row that was checked.
+// remove removes the rows of a list and counts them.
 type removal struct {
 	of     func(*Removed) *int64
 	least  any // less than all ids
@@ -103,8 +103,7 @@ const (
 	notNeeded = " NOT IN (SELECT value FROM json_each(?2) UNION ALL SELECT digest FROM wanted UNION ALL SELECT digest FROM leases)"
 	isOver    = "ns IN (SELECT value FROM json_each(?3))"
 	// replaced are runs r that are not the newest of their pull request, or of
-	// everything else, and that do not tell what the last that was published is
-	// known by.
+	// everything else, and that do not hold the receipt of the last publication.
 	replaced = `(EXISTS (SELECT 1 FROM runs n WHERE n.repository = r.repository AND n.pull_request = r.pull_request
 			AND (n.started, n.id) > (r.started, r.id))
 		AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run = r.id AND o.receipt <> ''
@@ -114,9 +113,9 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM outbox later WHERE later.destination = o.destination AND later.id > o.id)`
 )
 
-// removals are in the order in which nothing rests on what is removed. A
-// sample goes with everything that rests on it or not at all: a verdict always
-// has its samples.
+// removals are in the order in which nothing rests on the removed entries. A sample is
+// removed together with everything that rests on it or not at all: a verdict always has
+// its samples.
 var removals = []removal{
 	{
 		func(r *Removed) *int64 { return &r.Verdicts }, int64(0),
@@ -168,8 +167,7 @@ func removeBy(table, column string) func(*store.Tx, string) (int64, error) {
 	return func(t *store.Tx, ids string) (int64, error) { return t.Change(text, ids) }
 }
 
-// atOnce is how many rows one transaction removes: nobody else writes
-// meanwhile.
+// atOnce is how many rows one transaction removes: no other process writes during it.
 const atOnce = 1000
 
 // A sweep removes by age.
@@ -179,8 +177,8 @@ type sweep struct {
 	removed      Removed
 }
 
-// sweepOnce removes by age, in transactions of a few rows each. A dry one is
-// undone and so is one transaction.
+// sweepOnce removes by age, in transactions of a few rows each. A dry run is undone and
+// therefore one transaction.
 func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (Removed, error) {
 	s := &sweep{Collection: c}
 	needed, over := []string{}, []string{""}
@@ -212,7 +210,7 @@ func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (Removed, error) {
 	return s.removed, err
 }
 
-// all removes everything, each step in what transact gives it.
+// all removes everything, each step in its own call of transact.
 func (s *sweep) all(transact func(func(*store.Tx) error) error, removed *Removed) error {
 	for _, r := range removals {
 		last := r.least

@@ -9,8 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A Command is what somebody wrote in a comment on a pull request, and what
-// became of it.
+// A Command is a command in a comment on a pull request, with its outcome.
 type Command struct {
 	// Repository names it by its forge and its id there.
 	Repository  string
@@ -19,15 +18,15 @@ type Command struct {
 	Comment int64
 	Login   string
 	Account int64
-	// Verb and Argument are what was asked for, Cases the keys that it is about.
+	// Verb and Argument are the request, Cases the keys that it concerns.
 	Verb, Argument string
 	Cases          []string
 	// Head is the commit that it is about.
 	Head string
 	// Refused says why it is not followed; empty if it is.
 	Refused string
-	// Written is the forge's time. Taken is ours, and defaults to now. Answered
-	// says that the forge was told.
+	// Written is the forge's time. Taken is ours, and defaults to now. Answered says
+	// that the forge has the answer.
 	Written, Taken time.Time
 	Answered       bool
 }
@@ -58,14 +57,14 @@ func (l *Ledger) TakeCommand(ctx context.Context, c Command) (isFirst bool, err 
 	return isFirst, l.store.Fault("store a command", err)
 }
 
-// AnswerCommand notes that the forge was told what became of a comment.
+// AnswerCommand records that the answer to a comment was sent to the forge.
 func (l *Ledger) AnswerCommand(ctx context.Context, repository string, comment int64) error {
 	return l.store.Fault("note an answer", l.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("UPDATE commands SET answered = ? WHERE repository = ? AND comment = ?", l.now().UnixMilli(), repository, comment)
 	}))
 }
 
-// Commands are those of a pull request, in the order in which they were
+// Commands returns the commands of a pull request, in the order in which they were
 // written.
 func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([]Command, error) {
 	var found []Command
@@ -85,8 +84,8 @@ func (l *Ledger) Commands(ctx context.Context, repository string, number int) ([
 	return found, l.store.Fault("read the commands", err)
 }
 
-// FirstSeen returns when a commit was first noted as the head of a pull request, or
-// of a branch where the number is 0. One that was not is noted now.
+// FirstSeen returns when a commit was first recorded as the head of a pull request, or
+// of a branch if the number is 0. A new one is recorded now.
 func (l *Ledger) FirstSeen(ctx context.Context, repository string, number int, head string) (time.Time, error) {
 	for {
 		heads, err := l.SeeHead(ctx, repository, number, head)
@@ -110,8 +109,8 @@ func (l *Ledger) Heads(ctx context.Context, repository string, number int) (map[
 	return heads, l.store.Fault("read the heads", err)
 }
 
-// ForgetHead takes back that a commit was noted as a head at the given time. A
-// later note of it stays.
+// ForgetHead removes the record that a commit was a head at the given time. A later
+// record of it stays.
 func (l *Ledger) ForgetHead(ctx context.Context, repository string, number int, head string, seen time.Time) error {
 	return l.store.Fault("forget a head", l.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("DELETE FROM heads WHERE repository = ? AND pull_request = ? AND head = ? AND seen = ?",
@@ -119,8 +118,8 @@ func (l *Ledger) ForgetHead(ctx context.Context, repository string, number int, 
 	}))
 }
 
-// SeeHead notes that a commit is the head of a pull request, and gives those that
-// were noted before, with the time at which each was.
+// SeeHead records that a commit is the head of a pull request, and returns the earlier
+// heads, each with the time of its record.
 func (l *Ledger) SeeHead(ctx context.Context, repository string, number int, head string) (map[string]time.Time, error) {
 	heads, err := l.Heads(ctx, repository, number)
 	if _, known := heads[head]; err != nil || known {

@@ -18,7 +18,7 @@ func EncodeCases[T any](elements []T) iter.Seq2[[]byte, error] {
 		for len(elements) > 0 || len(encoding) > 0 {
 			for len(elements) > 0 && len(encoding) < runtime.GOMAXPROCS(0) {
 				n := min(encodeAhead, len(elements))
-				done := make(chan encodedTexts, 1) // nobody waits for it if the caller stops
+				done := make(chan encodedTexts, 1) // nobody receives from it if the caller stops
 				go func(chunk []T) { done <- encodeChunk(chunk) }(elements[:n])
 				encoding, elements = append(encoding, done), elements[n:]
 			}

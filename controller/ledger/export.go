@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// exports give the entries of each kind as JSON objects, in the order in which
-// they were made.
+// exports return the entries of each kind as JSON objects, in the order in which they
+// were made.
 var exports = []string{
 	`SELECT json_object('type', 'sample', 'e', e, 'ordinal', ordinal, 'level', level, 'namespace', ns, 'created', ` + isoTime("created") + `,
 		'duration_ms', duration / 1000000, 'transcript', json(CAST(body AS TEXT))) FROM samples JOIN transcripts ON sample = id ORDER BY id`,
@@ -29,7 +29,7 @@ var exports = []string{
 		'written', ` + isoTime("written") + `, 'taken', ` + isoTime("taken") + `) FROM commands ORDER BY taken, comment`,
 }
 
-// isoTime is a time of the tables as text.
+// isoTime returns a time of the tables as text.
 func isoTime(column string) string {
 	return "strftime('%Y-%m-%dT%H:%M:%fZ', " + column + " / 1000.0, 'unixepoch')"
 }
@@ -55,8 +55,8 @@ type runEntry struct {
 	run  string
 }
 
-// export hands out the entries of one kind. Reports are read after the list of their
-// runs, since a connection to PostgreSQL gives one answer at a time.
+// export passes on the entries of one kind. Reports are read after the list of their
+// runs, since a connection to PostgreSQL returns one answer at a time.
 func (read reading) export(ctx context.Context, do func(json.RawMessage) error, text string) error {
 	var runs []runEntry
 	err := read(ctx, func(rows *sql.Rows) error {
@@ -90,7 +90,7 @@ func (read reading) export(ctx context.Context, do func(json.RawMessage) error, 
 	return nil
 }
 
-// report is that of a run.
+// report returns the report of a run.
 func (read reading) report(ctx context.Context, run string) (json.RawMessage, error) {
 	var body []byte
 	err := read(ctx, func(rows *sql.Rows) error { return rows.Scan(&body) }, "SELECT body FROM reports WHERE run = ?", run)

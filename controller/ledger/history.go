@@ -28,7 +28,7 @@ type HistoryAsk struct {
 }
 
 // A Measurement is the result of as many samples as the case has iterations, by its
-// rules of today.
+// current rules.
 type Measurement struct {
 	Result verdict.Result
 	// At and Until are the times at which its first and its last sample were stored.
@@ -63,7 +63,7 @@ func ReadHistories(ctx context.Context, store *Ledger, scope Scope, asks []Histo
 			return err
 		}
 		if n := len(samples[i]); n > 0 && samples[i][n-1].ordinal == s.ordinal {
-			return nil // the scope has one of its own
+			return nil // the scope has its own
 		}
 		var judged Judgement
 		if err := json.Unmarshal(body, &judged); err != nil {

@@ -14,14 +14,14 @@ import (
 	_ "modernc.org/sqlite" // the driver that ledgers are kept with
 )
 
-// Import adds to the ledger at path what the ledger at base has that serves
-// everybody; what a pull request wrote there stays there. Where path has
-// samples of a case already, its own count, since a verdict must not rest on
-// samples of two. Neither may be in use. A ledger that is made here has the
-// secret of base, without which the same credential would look like another.
+// Import adds to the ledger at path the entries of the ledger at base that serve
+// everybody; entries of pull requests stay there. If path has samples of a case
+// already, it keeps its own, since a verdict must not rest on samples of two ledgers.
+// Neither may be in use. A new ledger gets the secret of base, without which the same
+// credential would look like another.
 //
-// It gives the number of samples. Where there is no ledger at base, or it is
-// the one at path, nothing is done.
+// It returns the number of samples. If there is no ledger at base, or it is the one at
+// path, it does nothing.
 func Import(ctx context.Context, path, base string) (taken int64, err error) {
 	at, err := os.Stat(base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func Import(ctx context.Context, path, base string) (taken int64, err error) {
 	return taken, nil
 }
 
-// update makes both have the tables that are read and written here.
+// update gives both ledgers the tables that are read and written here.
 func update(ctx context.Context, cfg Config) (secret []byte, err error) {
 	store, err := Open(ctx, cfg)
 	if err != nil {
@@ -92,12 +92,12 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 	return taken, tx.Commit()
 }
 
-// samples copies those of the executions that are new. Entries that refer to
-// them are found by digest and ordinal, for the ids differ here.
+// samples copies the samples of new executions. Entries that refer to them are found by
+// digest and ordinal, since the ids differ here.
 const samples = `INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
 	SELECT e, ordinal, ns, level, duration, created, chosen FROM base.samples WHERE ns = '' AND e IN fresh`
 
-// steps are in the order in which each finds what it needs.
+// steps are in the order in which each finds the entries that it needs.
 var importSteps = []string{
 	`CREATE TEMP TABLE fresh AS SELECT DISTINCT e FROM base.samples
 		WHERE ns = '' AND e NOT IN (SELECT e FROM main.samples WHERE ns = '')`,
@@ -108,7 +108,7 @@ var importSteps = []string{
 	`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
 		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id FROM base.verdicts
 		WHERE ns = '' AND e IN fresh ON CONFLICT DO NOTHING`,
-	// Calls are read in their order, so that those of two runs must not mix.
+	// Calls are read in their order, since the calls of two runs must not mix.
 	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
 		SELECT digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created FROM base.calls
 		WHERE ns = '' AND digest NOT IN (SELECT digest FROM main.calls WHERE ns = '')`,

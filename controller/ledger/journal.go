@@ -11,7 +11,7 @@ import (
 
 // A CallKey is the place of one call in a sample.
 type CallKey struct {
-	// Digest is E for calls to the target and J for those that judge.
+	// Digest is E for calls to the target and J for calls to judges.
 	Digest  string
 	Ordinal int
 	Role    string
@@ -28,15 +28,15 @@ type Call struct {
 	Request []byte
 	Reply   []byte
 	At      time.Time
-	// Lease is the one that the call was made under; nil where nobody else can
-	// be at work.
+	// Lease is the lease under which the call was made; nil if nobody else can be at
+	// work.
 	Lease *Lease
 }
 
-// SaveCall writes a call down; it is durable when SaveCall returns. The error
-// is ErrLeaseLost when somebody else is at work on the sample by now. A call
-// that was stored at the same place was of no use to the writer, or it would not
-// have called again, and is replaced.
+// SaveCall stores a call; it is durable when SaveCall returns. The error is
+// ErrLeaseLost if another run works on the sample by now. A call that was stored at the
+// same place is replaced: it was of no use to the writer, who would not have called
+// again otherwise.
 func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	if err := trust.check(); err != nil {
 		return l.store.Fault("store a call", err)
@@ -66,9 +66,9 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	return l.store.Fault("store a call", err)
 }
 
-// Calls returns the journal of one sample under a digest, in sequence, up to the
-// first gap. At each place a pull request's own call goes before that of base,
-// for what follows was asked after it.
+// Calls returns the journal of one sample under a digest, in sequence, up to the first
+// gap. At each place a pull request's own call goes before base's, since the following
+// calls continue from it.
 func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal int) ([]Call, error) {
 	if scope.Nothing {
 		return nil, nil
@@ -91,9 +91,9 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 	return found, l.store.Fault("read the calls of "+digest, err)
 }
 
-// DropCalls removes the call at the key and all later ones of its sample that
-// were written under the same trust, unless the lease is lost; nil means
-// one where nobody else can be at work.
+// DropCalls removes the call at the key and all later ones of its sample that were
+// written under the same trust, unless the lease is lost; nil means that nobody else
+// can be at work.
 func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey, lease *Lease) error {
 	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		if err := lease.check(t); err != nil {

@@ -14,9 +14,9 @@ import (
 const (
 	// fromJudgements joins judgements j with the samples s that they judge.
 	fromJudgements = "FROM judgements j JOIN samples s ON s.id = j.sample"
-	// visible keeps the samples s of a namespace and the trusted ones, of which
-	// a sample of the namespace hides that of the same ordinal. Its arguments
-	// are the namespace, three times.
+	// visible keeps the samples s of a namespace and the trusted ones; a sample of the
+	// namespace hides the trusted one with the same ordinal. Its arguments are the
+	// namespace, three times.
 	visible = `s.ns IN ('', ?) AND (s.ns = ? OR NOT EXISTS
 		(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?))`
 	// ownFirst keeps the judgements on visible samples. Its arguments are the
@@ -29,9 +29,9 @@ const (
 		(SELECT id FROM verdicts WHERE d = q.value AND ns = '' AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1))`
 )
 
-// Executions returns the samples of E that the scope may use, by ordinal, and
-// the ordinal that the next new one takes. That one is free also of samples
-// that are too old to be used.
+// Executions returns the samples of E that the scope may use, by ordinal, and the
+// ordinal that the next new one takes. Samples that are too old to be used do not have
+// that ordinal, either.
 func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found []Execution, next int, err error) {
 	err = l.store.Each(ctx, func(rows *sql.Rows) error {
 		var x Execution
@@ -41,7 +41,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 			return err
 		}
 		if x.Ordinal < next {
-			return nil // the scope has a sample of its own
+			return nil // the scope has its own sample
 		}
 		next = x.Ordinal + 1
 		if scope.Nothing || created < scope.notBefore() {
@@ -58,8 +58,8 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 	return found, next, l.store.Fault("read the samples of "+e, err)
 }
 
-// Judgements returns the judged samples of J that the scope may use, by ordinal.
-// They belong to the executions that Executions gives to the same scope.
+// Judgements returns the judged samples of J that the scope may use, by ordinal. They
+// belong to the executions that Executions returns for the same scope.
 func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judgement, error) {
 	if scope.Nothing {
 		return nil, nil
@@ -74,7 +74,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 			return err
 		}
 		if ordinal == last {
-			return nil // the scope has a judgement of its own
+			return nil // the scope has its own judgement
 		}
 		last = ordinal
 		var judged Judgement
@@ -88,9 +88,8 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 	return found, l.store.Fault("read the judgements of "+j, err)
 }
 
-// Decided returns the decisions of the digests that the scope may use: of several
-// on one digest the newest, its own before those of base. Digests that are not
-// known are not in the map.
+// Decided returns the decisions of the digests that the scope may use: of several on
+// one digest the newest, its own before base's. Unknown digests are not in the map.
 func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (map[string]*Decision, error) {
 	found := map[string]*Decision{}
 	var reader verdict.JSONReader
@@ -117,10 +116,9 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 	return found, l.store.Fault("read the verdicts", err)
 }
 
-// Stored returns for each of the digests, in their order, what a plan has to know
-// of the ledger. Where there is a decision, it comes without its reason and
-// evaluators, for which see Decided, and samples are not counted: nothing is
-// asked of them any more.
+// Stored returns for each of the digests, in their order, the entries that a plan
+// needs. A decision comes without its reason and evaluators, for which see Decided, and
+// then samples are not counted, since nothing needs them.
 func (l *Ledger) Stored(ctx context.Context, scope Scope, digests []plan.Digests) ([]plan.Stored, error) {
 	out := make([]plan.Stored, len(digests))
 	if scope.Nothing {
@@ -145,8 +143,8 @@ func (l *Ledger) Stored(ctx context.Context, scope Scope, digests []plan.Digests
 	return out, l.count(ctx, scope, digests, out)
 }
 
-// Samples is Known for a caller who has asked Decided for the same digests, and
-// found decisions of some: it counts the samples of the others.
+// Samples is Known for a caller who has called Decided for the same digests, and found
+// some decisions: it counts the samples of the others.
 func (l *Ledger) Samples(ctx context.Context, scope Scope, digests []plan.Digests, decided map[string]*Decision) ([]plan.Stored, error) {
 	out := make([]plan.Stored, len(digests))
 	if scope.Nothing {
@@ -180,7 +178,7 @@ func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests,
 	return l.store.Fault("count the judgements", err)
 }
 
-// ordinals counts for each digest those that the rest of a query has for the
+// ordinals counts, for each digest, the ordinals that the rest of a query finds for the
 // digest q.value.
 func (l *Ledger) ordinals(ctx context.Context, digests []string, found func(i, n int), from string, args ...any) error {
 	return l.bulk(ctx, digests, func(rows *sql.Rows) error {
@@ -193,8 +191,8 @@ func (l *Ledger) ordinals(ctx context.Context, digests []string, found func(i, n
 	}, "SELECT q.key, (SELECT count(DISTINCT s.ordinal) "+from+") FROM json_each(?) q", args...)
 }
 
-// bulk runs a query over all digests at once. They are its last argument,
-// where it has json_each(?).
+// bulk runs a query over all digests at once. They are its last argument, which
+// json_each(?) reads.
 func (l *Ledger) bulk(ctx context.Context, digests []string, do func(*sql.Rows) error, text string, args ...any) error {
 	if len(digests) == 0 {
 		return nil

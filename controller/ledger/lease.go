@@ -14,22 +14,22 @@ import (
 const (
 	// leaseTime is how long a lease lasts without a sign of life.
 	leaseTime = 10 * time.Second
-	// longestLease is how long a lease of a living run can last by the clock of a reader,
+	// longestLease is how long a living run's lease can last by the clock of a reader,
 	// who may have read it a while ago, or on another machine.
 	longestLease = 2 * leaseTime
-	// beatEvery is how often a run gives one.
+	// beatEvery is how often a run gives a sign of life.
 	beatEvery = 3 * time.Second
 )
 
 var (
-	// ErrLeased means that somebody else is at work on a digest.
+	// ErrLeased means that another run is working on a digest.
 	ErrLeased = errors.New("another run is at work on it")
-	// ErrLeaseLost means that somebody else took over, because there was no
-	// sign of life for too long.
+	// ErrLeaseLost means that another run took over, because there was no sign of life
+	// for too long.
 	ErrLeaseLost = errors.New("another run took over")
 )
 
-// A RunHandle is one run in progress and what it wants to have judged. It gives a
+// A RunHandle is one run in progress and the digests that it wants judged. It gives a
 // sign of life every few seconds until it is closed.
 type RunHandle struct {
 	ledger *Ledger
@@ -43,7 +43,7 @@ type RunHandle struct {
 	leases map[int64]*Lease // by epoch; guarded by mu
 }
 
-// A Lease lets its holder alone work on a digest, as far as its trust reaches.
+// A Lease lets its holder alone work on a digest, among the runs with the same trust.
 type Lease struct {
 	handle *RunHandle
 	digest string
@@ -52,8 +52,8 @@ type Lease struct {
 	once   sync.Once
 }
 
-// BeginRun notes that a run that begins wants what is made of the execution
-// digests. The caller must call Close.
+// BeginRun records that a run begins and wants the results for the execution digests.
+// The caller must call Close.
 func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*RunHandle, error) {
 	list, err := json.Marshal(append([]string{}, digests...)) // never null
 	if err := errors.Join(err, trust.check()); err != nil {
@@ -91,8 +91,8 @@ func (r *RunHandle) Close(ctx context.Context) error {
 	}))
 }
 
-// Release ends the interest in one digest. It reports whether another run under
-// way wants it that could use what this one makes.
+// Release ends the interest in one digest. It reports whether another run in progress
+// wants the digest and could use this run's results.
 func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, err error) {
 	l, ns := r.ledger, r.trust.namespace()
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
@@ -108,9 +108,9 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 	return wanted, l.store.Fault("give up "+digest, err)
 }
 
-// Lease takes the lease on a digest. The error is ErrLeased while another run
-// has it whose samples this one could use: then they are worth waiting for. A
-// run with more trust never waits for one with less.
+// Lease takes the lease on a digest. The error is ErrLeased while another run has it
+// whose samples this one could use: then they are worth waiting for. A run with more
+// trust never waits for one with less.
 func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	l, ns := r.ledger, r.trust.namespace()
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
@@ -133,7 +133,7 @@ func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	return lease, nil
 }
 
-// replace takes the lease in place of one that has ended, and reports whether a living run
+// replace takes the place of a lease that has ended, and reports whether a living run
 // has it instead.
 func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	ns := x.handle.trust.namespace()
@@ -144,7 +144,7 @@ func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	if taken, err := l.isLeased(t, x.digest, ns); err != nil || taken {
 		return taken, err
 	}
-	// One that has ended goes, with what it had claimed. Another may come right then.
+	// One that has ended is removed with its claims. Another may appear right then.
 	if err := t.Exec("DELETE FROM leases WHERE epoch = ?", before.Int64); err != nil {
 		return false, err
 	}
@@ -176,8 +176,8 @@ func (l *Ledger) isLeased(t *store.Tx, digest, ns string) (bool, error) {
 	return leased()
 }
 
-// Leased reports whether the lease on a digest is worth waiting for, as far as
-// that can be told without writing.
+// Leased reports whether the lease on a digest is worth waiting for, if that can be
+// determined without writing.
 func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 	l, now, there := r.ledger, r.ledger.now(), false
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
@@ -190,10 +190,10 @@ func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 	return there, l.store.Fault("read the lease on "+digest, err)
 }
 
-// Lost is closed when the holder learns that somebody else took over.
+// Lost is closed when the holder learns that another run took over.
 func (x *Lease) Lost() <-chan struct{} { return x.lost }
 
-// Release lets go of the lease, if it is still held.
+// Release gives up the lease, if it is still held.
 func (x *Lease) Release(ctx context.Context) error {
 	if !x.drop() {
 		return nil
@@ -202,8 +202,7 @@ func (x *Lease) Release(ctx context.Context) error {
 	return x.handle.ledger.store.Fault("release "+x.digest, err)
 }
 
-// drop takes the lease out of those that are held, and reports whether it was
-// one.
+// drop removes the lease from the held ones, and reports whether it was one of them.
 func (x *Lease) drop() bool {
 	r := x.handle
 	r.mu.Lock()
@@ -226,14 +225,13 @@ func (x *Lease) undrop() {
 	r.leases[x.epoch] = x
 }
 
-// check demands that nobody took over. Without a lease there is nothing to
-// take.
+// check demands that no other run took over. Without a lease it always succeeds.
 func (x *Lease) check(t *store.Tx) error {
 	if x == nil {
 		return nil
 	}
 	var held bool
-	// Nobody takes over before this transaction ends.
+	// No other run takes over before this transaction ends.
 	err := t.Row("SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE epoch = ? /* FOR UPDATE */) AS held", x.epoch).Scan(&held)
 	if err != nil {
 		return err
@@ -245,7 +243,7 @@ func (x *Lease) check(t *store.Tx) error {
 	return nil
 }
 
-// done ends the lease with what was wanted of it.
+// done ends the lease and the interest in its digest.
 func (x *Lease) done(t *store.Tx) error {
 	if x == nil {
 		return nil
@@ -259,6 +257,6 @@ func (x *Lease) lose() {
 	x.once.Do(func() { close(x.lost) })
 }
 
-// soon is until when a sign of life counts. Transactions call it, since they
+// soon is the time until which a sign of life counts. Transactions call it, since they
 // may have waited for their turn.
 func (l *Ledger) soon() int64 { return l.now().Add(leaseTime).UnixMilli() }

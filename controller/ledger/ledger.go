@@ -1,14 +1,14 @@
-// Package ledger remembers what was judged before, so that no verdict is paid
-// for twice.
+// Package ledger remembers what was judged before, so that no verdict is paid for
+// twice.
 //
-// [Open] gives a [Ledger] on a SQLite file or a PostgreSQL database. It is the source of truth and
-// append-only: samples, judgements and decisions by their digests, the journal
-// of every call, and the runs with their reports. A write that returns without an error is
-// on disk. Entries of an untrusted head serve nobody but the same pull request, see
-// [Scope].
+// [Open] gives a [Ledger] on a SQLite file or a PostgreSQL database. It is the source
+// of truth and append-only: samples, judgements and decisions by their digests, the
+// journal of every call, and the runs with their reports. A write that returns without
+// an error is on disk. Entries of an untrusted head serve only the same pull request,
+// see [Scope].
 //
-// Most callers ask with [Ledger.Stored] what there is, and write what is new of
-// a case with [Ledger.Save].
+// Most callers ask with [Ledger.Stored] what there is, and write what is new of a case
+// with [Ledger.Save].
 package ledger
 
 import (
@@ -28,8 +28,8 @@ import (
 
 // A Config says where the ledger is.
 type Config struct {
-	// Path is the file, or the address of a PostgreSQL database: postgres://… The
-	// file and its folder are made when they are missing, for nobody but their owner.
+	// Path is the file, or the address of a PostgreSQL database: postgres://… The file
+	// and its folder are made if they are missing, accessible to their owner only.
 	Path string
 	// Wait bounds how long a write waits for other processes that write to
 	// the same ledger. Defaults to a minute. A lost connection to PostgreSQL is
@@ -37,13 +37,14 @@ type Config struct {
 	Wait time.Duration
 	// Now is the clock that entries are dated by. Defaults to time.Now.
 	Now func() time.Time
-	// Rand gives the ledger's secret. Defaults to crypto/rand.
+	// Rand is the source of the ledger's secret. Defaults to crypto/rand.
 	Rand io.Reader
-	// Notice is what readers of reports have to know of the file, such as that
-	// the one before it was damaged.
+	// Notice is a message about the file for readers of reports, for example that the
+	// one before it was damaged.
 	Notice string
-	// Unconfined says that the programs of this process see more files than those that
-	// count, as they do without a sandbox. The answers of such programs are stored apart.
+	// Unconfined says that the programs of this process see more files than the counted
+	// ones, as they do without a sandbox. The answers of such programs are stored
+	// separately.
 	Unconfined bool
 }
 
@@ -63,13 +64,12 @@ type Ledger struct {
 	unconfined bool
 }
 
-// Open opens the ledger and brings its schema up to date. Errors say what to
-// do about a file that is not a ledger, that is damaged, that a newer version
-// wrote, that is locked, or that cannot be written.
+// Open opens the ledger and brings its schema up to date. The errors say what to do
+// about a file that is not a ledger, is damaged, was written by a newer version, is
+// locked, or cannot be written.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) { return open(ctx, cfg, store.Open) }
 
-// Read opens the ledger to be looked at, where it cannot be written. Every
-// write is refused.
+// Read opens a ledger that cannot be written, for reading. Every write is refused.
 func Read(ctx context.Context, cfg Config) (*Ledger, error) { return open(ctx, cfg, store.Read) }
 
 func open(ctx context.Context, cfg Config, file func(context.Context, store.Config) (*store.Store, error)) (*Ledger, error) {
@@ -102,11 +102,11 @@ func open(ctx context.Context, cfg Config, file func(context.Context, store.Conf
 	return l, nil
 }
 
-// noticed is how long reports have the notice of a ledger. Those of a server
-// that runs for weeks need not repeat it.
+// noticed is how long reports show the notice of a ledger. The reports of a server that
+// runs for weeks need not repeat it.
 const noticed = time.Hour
 
-// Notice is what readers of reports have to know of the file, empty for most.
+// Notice returns a message about the file for readers of reports, mostly empty.
 func (l *Ledger) Notice() string {
 	if l.now().Sub(l.opened) > noticed {
 		return ""
@@ -114,29 +114,29 @@ func (l *Ledger) Notice() string {
 	return l.notice
 }
 
-// Vanished is the error of a file that was removed or replaced since it was
-// opened, nil for every other. Everything written to it is lost.
+// Vanished returns an error if the file was removed or replaced since it was opened,
+// nil for every other ledger. Everything written to it is lost.
 func (l *Ledger) Vanished() error { return l.store.Vanished() }
 
 // Close waits until the writes that were taken up are on disk and closes the
 // file. Writes after it are refused.
 func (l *Ledger) Close() error { return l.store.Close() }
 
-// Store is the file with its tables, for the packages below this one.
+// Store returns the file with its tables, for the packages below this one.
 func (l *Ledger) Store() *store.Store { return l.store }
 
-// Path is the full path of the file.
+// Path returns the full path of the file.
 func (l *Ledger) Path() string { return l.store.Path() }
 
-// Unconfined reports whether what programs say is stored apart, since they see more files
-// than those that count.
+// Unconfined reports whether the answers of programs are stored separately, since
+// programs see more files than the counted ones.
 func (l *Ledger) Unconfined() bool { return l.unconfined }
 
-// Secret is 32 random bytes that were made with the ledger.
+// Secret returns 32 random bytes that were made with the ledger.
 func (l *Ledger) Secret() []byte { return l.secret }
 
-// loadSecret makes the secret where there is none. If two processes do so
-// at once, the first wins, and both get its secret.
+// loadSecret makes the secret if there is none. If two processes do so at once, the
+// first wins, and both get its secret.
 func (l *Ledger) loadSecret(t *store.Tx, random io.Reader) ([]byte, error) {
 	var secret []byte
 	load := func() error {

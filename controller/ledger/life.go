@@ -25,8 +25,8 @@ func (r *RunHandle) beat(ctx context.Context) {
 	}
 }
 
-// sign returns one sign of life and tells the leases that turn out to be lost.
-// Where it cannot be written, the holders' next writes tell.
+// sign gives one sign of life and notifies the leases that turn out to be lost. If the
+// sign cannot be written, the holders learn it from their next writes.
 func (r *RunHandle) sign(ctx context.Context) {
 	r.mu.Lock()
 	before := slices.Collect(maps.Values(r.leases))
@@ -87,7 +87,7 @@ func (l *Ledger) sweep(t *store.Tx) error {
 	return nil
 }
 
-// leave removes a run from those in progress.
+// leave removes a run from the runs in progress.
 func leave(t *store.Tx, run string) error {
 	return errors.Join(t.Exec("DELETE FROM wanted WHERE run = ?", run), t.Exec("DELETE FROM underway WHERE run = ?", run))
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// An Execution is one sample of E: what happened with the target.
+// An Execution is one sample of E: the exchange with the target.
 type Execution struct {
 	// Ordinal counts the samples of E from 0.
 	Ordinal    int
 	Transcript verdict.Transcript
 	// Duration is from the first call to the last reply.
 	Duration time.Duration
-	// Usage is what the calls to the target cost.
+	// Usage is the cost of the calls to the target.
 	Usage verdict.Usage
 }
 
-// A Judgement is one sample of J with what judging it cost.
+// A Judgement is one sample of J with the cost of judging it.
 type Judgement struct {
 	Sample verdict.Sample `json:"sample"`
 	Usage  verdict.Usage  `json:"usage"`
@@ -33,8 +33,7 @@ type Judgement struct {
 // A Decision is the result of D.
 type Decision struct {
 	Result verdict.Result `json:"result"`
-	// Usage and Duration are what it took to get there, stored samples
-	// included.
+	// Usage and Duration are the cost of the decision, including stored samples.
 	Usage    verdict.Usage `json:"usage"`
 	Duration time.Duration `json:"duration_ns"`
 	// Samples is on how many samples it rests, ≥ 1.
@@ -65,40 +64,39 @@ type Outcome struct {
 	// Case is the ID of the case, Commit the one it was read from, empty for a working
 	// tree.
 	Case, Commit string
-	// Executions and Samples are those that are new. A sample is a judgement
-	// on the execution of its ordinal, new or stored.
+	// Executions and Samples are the new ones. A sample is a judgement on the execution
+	// with its ordinal, new or stored.
 	Executions []Execution
 	Samples    []Judgement
-	// Purpose is what the executions were made for.
+	// Purpose is why the executions were made.
 	Purpose plan.Purpose
-	// Decision is nil where the case could not be decided.
+	// Decision is nil if the case could not be decided.
 	Decision *Decision
-	// Parts are what the case consisted of, kept with the decision to say later
-	// what changed.
+	// Parts are the parts of the case, kept with the decision so that later changes can
+	// be found.
 	Parts []plan.Part
-	// Lease is the one that all of it was made under; nil where nobody else
-	// can be at work. It ends with the decision.
+	// Lease is the lease under which all of it was made; nil if nobody else can be at
+	// work. It ends with the decision.
 	Lease *Lease
-	// Also, when set, stores what others keep of the outcome, in the same transaction.
+	// Also, when set, stores further data about the outcome, in the same transaction.
 	// It may be called twice, see [store.Engine].
 	Also func(*store.Tx) error
-	// Completion does what Also does by one statement; nil where that is not possible.
+	// Completion does the same as Also by one statement; nil if that is not possible.
 	Completion *store.Statement
 }
 
-// Errors are not remembered but tried again; and what rests on nothing is no
-// verdict.
+// Errors are not remembered but tried again; and a decision that rests on nothing is
+// not a verdict.
 var (
 	errStoreError = errors.New("an error is not a verdict and is not stored")
 	errNoSample   = errors.New("the results that it is based on are not stored")
 )
 
-// Save writes an outcome in one transaction. If two samples have the same
-// digest and ordinal, the first wins, also when another process was quicker;
-// the later one is dropped silently, with the judgements and the decision that
-// rest on it, so that what is stored always agrees. An outcome with an error in
-// a sample or in its decision is refused, and one whose lease was lost with
-// ErrLeaseLost.
+// Save writes an outcome in one transaction. If two samples have the same digest and
+// ordinal, the first wins, even if another process wrote it; the later one is dropped
+// silently, with the judgements and the decision that rest on it, so that the stored
+// entries always agree. Save refuses an outcome with an error in a sample or in its
+// decision, and refuses one whose lease was lost with ErrLeaseLost.
 func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	s, err := l.encode(o)
 	if err != nil {
@@ -107,8 +105,8 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	if o.Decision == nil || o.Lease == nil {
 		return l.store.Fault("store an outcome", l.store.Submit(ctx, s.insert))
 	}
-	// Let go of before it ends, so that a sign of life that finds it ended does
-	// not take it for lost.
+	// Released before it ends, so that a sign of life does not count the ended lease as
+	// lost.
 	held := o.Lease.drop()
 	if err = s.atOnce(ctx, l.store); errors.Is(err, store.ErrRefused) {
 		err = l.store.Submit(ctx, s.insert)
@@ -215,7 +213,7 @@ func (s *outcomeRow) insert(t *store.Tx) error {
 			return err
 		}
 	}
-	made := map[int]int64{} // samples by ordinal; 0 where another was first
+	made := map[int]int64{} // samples by ordinal; 0 if another was first
 	for i, x := range s.Executions {
 		id, err := s.insertSample(t, x, s.transcripts[i])
 		if err != nil {
@@ -245,8 +243,8 @@ func (s *outcomeRow) insert(t *store.Tx) error {
 	return nil
 }
 
-// insertSample returns the id of the sample, or 0 where it is not the first of
-// its ordinal.
+// insertSample returns the id of the sample, or 0 if it is not the first with its
+// ordinal.
 func (s *outcomeRow) insertSample(t *store.Tx, x Execution, transcript []byte) (int64, error) {
 	var id int64
 	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -261,11 +259,11 @@ func (s *outcomeRow) insertSample(t *store.Tx, x Execution, transcript []byte) (
 	return id, t.Exec("INSERT INTO transcripts (sample, body) VALUES (?, ?)", id, transcript)
 }
 
-// insertJudgement reports whether the judgement was the first on its sample; a
-// sample of 0 is one that was stored before.
+// insertJudgement reports whether the judgement was the first on its sample; a sample
+// of 0 was stored before.
 func (s *outcomeRow) insertJudgement(t *store.Tx, ordinal int, sample int64, body []byte) (bool, error) {
 	if sample == 0 {
-		// A pull request's own sample goes before the one of base.
+		// A pull request's own sample goes before base's.
 		err := t.Row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
 			s.Digests.E, ordinal, s.ns).Scan(&sample)
 		if errors.Is(err, sql.ErrNoRows) {

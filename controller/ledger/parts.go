@@ -16,7 +16,8 @@ func caseID(repository, id string) string {
 	return repository + "\n" + strings.ReplaceAll(id, "\x00", "\n")
 }
 
-// outlined is what is kept of parts: enough to tell which of them are others.
+// outlined returns the stored outline of parts: enough to find out which of them
+// changed.
 func outlined(parts []plan.Part) []plan.Part {
 	out := slices.Clone(parts)
 	for i := range out {
@@ -25,9 +26,9 @@ func outlined(parts []plan.Part) []plan.Part {
 	return out
 }
 
-// LastParts returns what each of the cases consisted of when it was last decided
-// by what the scope may see, whatever its age. It is parallel to the IDs; nil
-// represents a case that never existed.
+// LastParts returns the parts of each case at its latest decision that the scope may
+// see, whatever its age. It is parallel to the IDs; nil represents a case that never
+// existed.
 func (l *Ledger) LastParts(ctx context.Context, scope Scope, ids []string) ([][]plan.Part, error) {
 	names := make([]string, len(ids))
 	for i, id := range ids {

@@ -10,9 +10,9 @@ import (
 	"iter"
 )
 
-// Reports are stored in pieces, so that what two reports have in common is stored once.
-// The report of an unchanged run costs a row for each piece, and one changed case costs
-// one piece.
+// Reports are stored in pieces, so that the common parts of two reports are stored
+// once. The report of an unchanged run costs a row for each piece, and one changed case
+// costs one piece.
 const (
 	usualPiece   = 128 // cases in a piece
 	largestPiece = 1024
@@ -167,7 +167,7 @@ func newPacker() *packer {
 	p := &packer{}
 	var err error
 	if p.Writer, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
-		panic(err) // the level is one of the package's own
+		panic(err) // the level is a constant of the package
 	}
 	return p
 }

@@ -15,14 +15,14 @@ import (
 type packedReport struct {
 	frame   []byte
 	digests [][]byte
-	packed  [][]byte // nil where the ledger has the piece
+	packed  [][]byte // nil if the ledger has the piece
 }
 
 // errCollected means that a piece that the ledger had was collected meanwhile.
 var errCollected = errors.New("a piece of the report is gone")
 
-// pack does what needs no transaction. Pieces that the ledger has are not packed
-// again, unless all are wanted.
+// pack does the work that needs no transaction. Pieces that the ledger has are not
+// packed again, unless all are wanted.
 func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, error) {
 	p := &packedReport{}
 	add := func(piece []byte) error {
@@ -53,8 +53,8 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, erro
 	return p, nil
 }
 
-// insert writes the report of a run that is written. The error is errCollected
-// where all pieces have to be packed.
+// insert writes the report of a run. The error is errCollected if all pieces have to be
+// packed.
 func (p *packedReport) insert(t *store.Tx, run string) error {
 	if err := t.Exec("INSERT INTO reports (run, body) VALUES (?, ?)", run, p.frame); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *packedReport) insert(t *store.Tx, run string) error {
 // A reading reads rows, of the ledger or of one moment of it.
 type reading func(ctx context.Context, do func(*sql.Rows) error, text string, args ...any) error
 
-// unpack is the report of a run from what is stored of it.
+// unpack returns the report of a run from its stored pieces.
 func (read reading) unpack(ctx context.Context, run string, body []byte) (json.RawMessage, error) {
 	frame, err := inflate(body)
 	if err != nil {
@@ -112,14 +112,15 @@ func (read reading) unpack(ctx context.Context, run string, body []byte) (json.R
 }
 
 const (
-	// keptRuns is how many runs of a repository are kept with their reports.
-	// Beyond, the newest of each pull request is kept, and what the outbox needs.
+	// keptRuns is how many runs of a repository are kept with their reports. Beyond
+	// these, the newest of each pull request is kept, and the runs that the outbox
+	// needs.
 	keptRuns = 500
-	// mostRuns is how many are kept whatever they are, but for what is still to
-	// be published.
+	// mostRuns is how many are kept in any case, apart from those that are still to be
+	// published.
 	mostRuns = 2000
-	// trimmed is how many runs one transaction removes, and trims how many
-	// transactions follow one run, so that nobody waits for long.
+	// trimmed is how many runs one transaction removes, and trims how many transactions
+	// follow one run, so that nobody waits for long.
 	trimmed, trims = 8, 4
 )
 
@@ -153,8 +154,8 @@ func (l *Ledger) trim(ctx context.Context, repository string) error {
 	return nil
 }
 
-// removeRuns removes the runs of a JSON list of ids, with their reports and the
-// pieces that no other report has, and counts them.
+// removeRuns removes the runs of a JSON list of ids, with their reports and the pieces
+// that no other report has, and returns their number.
 func removeRuns(t *store.Tx, ids string) (int64, error) {
 	var orphans string
 	err := t.Row("SELECT json_group_array(DISTINCT piece) FROM report_pieces WHERE run IN (SELECT value FROM json_each(?))", ids).Scan(&orphans)

@@ -9,15 +9,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A leaseRequest is one that is asked for.
+// A leaseRequest asks for a lease.
 type leaseRequest struct {
 	Digest, Namespace, Owner string
 	// Until is when it ends, in milliseconds.
 	Until int64
 }
 
-// leaseEpochs takes leases. It draws their epochs in advance: a lease that was stored, though
-// its connection was lost, is known by its epoch. Its zero value is ready, and safe for
+// leaseEpochs takes leases. It draws their epochs in advance: a stored lease whose
+// connection was lost is recognized by its epoch. Its zero value is ready, and safe for
 // concurrent use.
 type leaseEpochs struct {
 	mu   sync.Mutex
@@ -45,7 +45,7 @@ func (e *leaseEpochs) Acquire(ctx context.Context, s *store.Store, x leaseReques
 	return epoch, err
 }
 
-// draw returns an epoch that nobody else has.
+// draw returns an epoch that no other lease has.
 func (e *leaseEpochs) draw(ctx context.Context, s *store.Store) (int64, error) {
 	const atOnce = 100
 	e.mu.Lock()
@@ -63,7 +63,7 @@ func (e *leaseEpochs) draw(ctx context.Context, s *store.Store) (int64, error) {
 	return epoch, nil
 }
 
-// A callRow is one of the journal.
+// A callRow is a row of the journal.
 type callRow struct {
 	Digest         string
 	Ordinal, Seq   int
@@ -75,8 +75,7 @@ type callRow struct {
 	Created        int64
 }
 
-// Store writes a call down, in place of one that has the same place, while the lease is
-// held.
+// Store stores a call, in the place of an earlier one, while the lease is held.
 func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 	var stored bool
 	err := s.Single(ctx, store.Alongside, store.Statement{Text: `WITH held AS (SELECT epoch FROM leases WHERE epoch = ?12 FOR UPDATE), stored AS (
@@ -97,9 +96,10 @@ func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 	return err
 }
 
-// An outcomeChange is what a run found out about a case that is decided.
+// An outcomeChange is the result of a run for a case that is decided.
 type outcomeChange struct {
-	// Epoch is that of the lease, which the run Owner has on the digest leaseRequest.
+	// Epoch is the epoch of the lease that the run Owner has on the digest
+	// leaseRequest.
 	Epoch          int64
 	Owner, Lease   string
 	E, J, D        string
@@ -118,7 +118,7 @@ type outcomeChange struct {
 	Completion     *store.Statement // is run in the same transaction; nil for none
 }
 
-// bodyRows are those of one table. Durations are those of executions.
+// bodyRows are the rows of one table. Durations are the durations of executions.
 type bodyRows struct {
 	Ordinals  []int64
 	Durations []int64
@@ -130,7 +130,7 @@ func newBodyRows(bodies [][]byte) bodyRows {
 	return bodyRows{Ordinals: []int64{}, Durations: []int64{}, Bodies: append([][]byte{}, bodies...)}
 }
 
-// Store stores an outcome and ends its lease. It refuses where the lease is lost, and where
+// Store stores an outcome and ends its lease. It refuses if the lease is lost, or if
 // another process was first with a sample or a judgement.
 func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 	var whole int64
@@ -146,8 +146,8 @@ func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 }
 
 // outcome ends the lease, which nobody can take over before the transaction ends, and
-// stores all rows or none: where one is missing, its last line is not a number.
-// A token that is there is found before anything else, since held asks for it first.
+// stores all rows or none: if one is missing, its last line is not a number. An
+// existing token is found before anything else, since held asks for it first.
 const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid) RETURNING token),
 	held AS (DELETE FROM leases WHERE epoch = ?1 AND EXISTS (SELECT 1 FROM fresh) RETURNING epoch),
 	unwanted AS (DELETE FROM wanted WHERE run = ?3 AND digest = ?24::text),

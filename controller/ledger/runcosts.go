@@ -27,7 +27,7 @@ func (s CostSum) Add(run RunCost) CostSum {
 	return s
 }
 
-// A RunCost holds what one run spent.
+// A RunCost has the spending of one run.
 type RunCost struct {
 	Run, Repository string
 	Finished        time.Time
@@ -105,7 +105,7 @@ func (c *RunCosts) read(ctx context.Context, query string, args ...any) ([]RunCo
 				return nil, err
 			}
 		}
-		if known { // the run may have been removed meanwhile
+		if known { // the run may have been removed in the meantime
 			c.known[id] = cost
 			out = append(out, cost)
 		}

@@ -15,41 +15,40 @@ import (
 type Run struct {
 	ID         string
 	Repository string
-	// PullRequest is 0 where there is none.
+	// PullRequest is 0 if there is none.
 	PullRequest int
 	// Base and Head are commits, worktree, or empty.
 	Base, Head        string
 	Started, Finished time.Time
 	// Report is JSON.
 	Report json.RawMessage
-	// Cases, where it is set, gives the JSON of one case after the other, for the list
-	// of cases of a Report to be stored that is empty there. Reading leaves it nil.
+	// Cases, if set, returns the JSON of one case after the other, which are stored as
+	// the Report's list of cases, empty there. Reading leaves it nil.
 	Cases iter.Seq2[[]byte, error]
 }
 
-// An OutboxItem is something that has to be published with a report: a comment
-// or a status.
+// An OutboxItem is a comment or a status that has to be published with a report.
 type OutboxItem struct {
 	// ID is filled in by reading.
 	ID int64
-	// Destination names what is written, so that a later item for the same
-	// destination replaces an earlier one: a pull request's comment, or a
-	// context on a commit.
+	// Destination names the place that is written, so that a later item for the same
+	// destination replaces an earlier one: a pull request's comment, or a context on a
+	// commit.
 	Destination string
 	// Head is the commit that the content speaks of.
 	Head string
-	// ContentDigest tells contents apart.
+	// ContentDigest distinguishes contents.
 	ContentDigest string
 	Body          []byte
 }
 
-// ErrNoRun means that there is no run of the id that was asked for.
+// ErrNoRun means that no run has the requested id.
 var ErrNoRun = errors.New("there is no such run")
 
-// SaveReport stores a run that ended together with what has to be published of
-// it: either all is stored, or nothing. A second run of the same id is an error. An item whose destination was last
-// given the same content for the same head is left out. Runs of the repository
-// that are too many are removed afterwards.
+// SaveReport stores a run that ended together with its items to publish: either all is
+// stored, or nothing. A second run with the same id is an error. An item is left out if
+// its destination last got the same content for the same head. Surplus runs of the
+// repository are removed afterwards.
 func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) error {
 	err := l.saveReport(ctx, r, false, items)
 	if errors.Is(err, errCollected) {
@@ -61,7 +60,7 @@ func (l *Ledger) SaveReport(ctx context.Context, r Run, items ...OutboxItem) err
 	return l.store.Fault("store run "+r.ID, err)
 }
 
-// saveReport stores a run, with all of its pieces or those that the ledger lacks.
+// saveReport stores a run, with all of its pieces or the pieces that the ledger lacks.
 func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []OutboxItem) error {
 	now := l.now().UnixMilli()
 	packed, err := l.pack(ctx, r, all)
@@ -93,8 +92,8 @@ func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []Outbox
 
 const runColumns = "runs.id, repository, pull_request, base, head, started, finished"
 
-// Run returns a stored run; an empty id means the newest. The error is ErrNoRun
-// where there is none.
+// Run returns a stored run; an empty id means the newest. The error is ErrNoRun if
+// there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (Run, error) {
 	op := "read run " + id
 	if id == "" {
@@ -126,8 +125,8 @@ func (l *Ledger) Runs(ctx context.Context, limit int) ([]Run, error) {
 	return found, l.store.Fault("read the runs", err)
 }
 
-// Newest returns the id of the newest run of a head, empty where there is none. A run by
-// which a schedule had a branch judged again, which compares a commit with itself, does not
+// Newest returns the id of the newest run of a head, empty if there is none. A
+// scheduled run that judges a branch again, and compares a commit with itself, does not
 // count.
 func (l *Ledger) Newest(ctx context.Context, repository string, pullRequest int, head string) (id string, err error) {
 	err = l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&id) },
@@ -143,8 +142,8 @@ func scanRun(rows *sql.Rows, r *Run, more ...any) error {
 	return err
 }
 
-// Pending returns what has still to be published, oldest first: of each
-// destination the newest item, unless it is published.
+// Pending returns the unpublished items, oldest first: of each destination the newest
+// item, unless it is published.
 func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	var found []OutboxItem
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
@@ -160,8 +159,8 @@ func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	return found, l.store.Fault("read the outbox", err)
 }
 
-// Receipt returns what [Ledger.MarkPublished] was last told for a destination,
-// empty where it was told nothing.
+// Receipt returns what [Ledger.MarkPublished] last stored for a destination, empty if
+// it stored nothing.
 func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error) {
 	var receipt string
 	err := l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&receipt) },
@@ -169,8 +168,8 @@ func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error
 	return receipt, l.store.Fault("read the receipt of "+destination, err)
 }
 
-// ReplaceReceipt changes what [Ledger.Receipt] gives for a destination, where it
-// gives anything.
+// ReplaceReceipt changes the result of [Ledger.Receipt] for a destination, if it has
+// one.
 func (l *Ledger) ReplaceReceipt(ctx context.Context, destination, receipt string) error {
 	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("UPDATE outbox SET receipt = ? WHERE id = (SELECT max(id) FROM outbox WHERE destination = ? AND receipt <> '')",
@@ -179,8 +178,8 @@ func (l *Ledger) ReplaceReceipt(ctx context.Context, destination, receipt string
 	return l.store.Fault("replace the receipt of "+destination, err)
 }
 
-// MarkPublished notes that an item was published, with what the place is known
-// by from now on. Earlier items for the same destination are over with it.
+// MarkPublished records that an item was published, with the receipt by which its place
+// is found from now on. Earlier items for the same destination are done with it.
 func (l *Ledger) MarkPublished(ctx context.Context, item OutboxItem, receipt string) error {
 	now := l.now().UnixMilli()
 	err := l.store.Submit(ctx, func(t *store.Tx) error {

@@ -9,24 +9,25 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// Claim notes on all of the accounts what the holder of the lease is likely to
-// take, if none of them passes its limit with peak in addition to all that is spent
-// and claimed, in one step, even if others do so at the same time. Else it notes nothing and gives
-// the first account that would. A claim ends with its lease.
+// Claim records on all of the accounts the likely spending of the lease's holder, if
+// none of them passes its limit with peak in addition to all that is spent and claimed.
+// It does so in one step, even if others do so at the same time. Otherwise it records
+// nothing and returns the first account that would pass its limit. A claim ends with
+// its lease.
 func (x *Lease) Claim(ctx context.Context, list []Account, likely, peak Amount) (*Shortage, error) {
 	return x.charge(ctx, list, accountCharge{Peak: peak, Rest: likely})
 }
 
-// Reserve counts an amount as spent on all of the accounts and leaves rest of
-// the claim, if none of them passes its limit with it, in addition to what is spent and
-// what those have claimed who came before. Else it changes nothing and gives
-// the first account that would.
+// Reserve counts an amount as spent on all of the accounts and leaves rest of the
+// claim, if none of them passes its limit with it, in addition to the spent amounts and
+// the claims of earlier holders. Otherwise it changes nothing and returns the first
+// account that would pass its limit.
 func (x *Lease) Reserve(ctx context.Context, list []Account, a, rest Amount) (*Shortage, error) {
 	return x.charge(ctx, list, accountCharge{Peak: a, Spent: &a, Rest: rest})
 }
 
-// Settle counts more as spent than what was reserved, or less where it is
-// below 0, and leaves rest of the claim.
+// Settle counts the difference to the reserved amount as spent, which may be below 0,
+// and leaves rest of the claim.
 func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) error {
 	l := x.handle.ledger
 	c, err := x.charged(list, accountCharge{Spent: &more, Rest: rest})
@@ -39,7 +40,7 @@ func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) e
 	return l.store.Fault("settle", err)
 }
 
-// charged is a charge by the holder of the lease.
+// charged returns a charge by the holder of the lease.
 func (x *Lease) charged(list []Account, c accountCharge) (accountCharge, error) {
 	text, err := json.Marshal(list)
 	now := x.handle.ledger.now()
@@ -47,8 +48,7 @@ func (x *Lease) charged(list []Account, c accountCharge) (accountCharge, error) 
 	return c, err
 }
 
-// charge makes a change unless an account would pass its limit with an amount
-// more.
+// charge makes a change unless an account would pass its limit with the amount.
 func (x *Lease) charge(ctx context.Context, list []Account, c accountCharge) (short *Shortage, err error) {
 	l := x.handle.ledger
 	if c, err = x.charged(list, c); err == nil {
@@ -58,7 +58,7 @@ func (x *Lease) charge(ctx context.Context, list []Account, c accountCharge) (sh
 		return nil, l.store.Fault("reserve", err)
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		c, err := x.charged(list, c) // as of now: it may have waited for its turn
+		c, err := x.charged(list, c) // by now: it may have waited for its turn
 		if err != nil {
 			return err
 		}
@@ -77,13 +77,13 @@ func (x *Lease) charge(ctx context.Context, list []Account, c accountCharge) (sh
 	return short, l.store.Fault("reserve", err)
 }
 
-// A Balance is what is on an account.
+// A Balance is the state of an account.
 type Balance struct {
 	Name string
 	Amount
 }
 
-// Accounts returns what is on every account, by name.
+// Accounts returns the balance of every account, by name.
 func (l *Ledger) Accounts(ctx context.Context) ([]Balance, error) {
 	var all []Balance
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {

@@ -6,19 +6,20 @@ import (
 	"fmt"
 )
 
-// Counts say what a ledger holds.
+// Counts are the numbers of entries in a ledger.
 type Counts struct {
 	Samples    int64 `json:"samples"`
 	Judgements int64 `json:"judgements"`
 	Verdicts   int64 `json:"verdicts"`
 	Calls      int64 `json:"calls"`
 	Runs       int64 `json:"runs"`
-	// Bytes is the size on disk without what is free in it, Free that.
+	// Bytes is the size on disk without the free space in the file, Free is the free
+	// space.
 	Bytes int64 `json:"bytes"`
 	Free  int64 `json:"free_bytes"`
 }
 
-// Counts counts what the ledger holds.
+// Counts counts the entries of the ledger.
 func (l *Ledger) Counts(ctx context.Context) (Counts, error) {
 	var c Counts
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {

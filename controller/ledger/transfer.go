@@ -19,7 +19,7 @@ var tables = []string{
 	"commands", "heads", "pieces", "report_pieces", "served_repositories", "schedules", "pending_heads", "suspects", "histories",
 }
 
-// passing are the tables about runs that are in progress. A copy has none.
+// passing are the tables about runs in progress. A copy has none.
 var passing = []string{"wanted", "leases", "underway", "claims"}
 
 // A CopyResult counts the rows of a copy.
@@ -27,16 +27,16 @@ type CopyResult struct {
 	Rows int64 `json:"rows"`
 }
 
-// Text says what was copied, for people.
+// Text describes the copied entries for people.
 func (c CopyResult) Text() string { return fmt.Sprintf("copied: %d rows\n", c.Rows) }
 
-// Copy copies all that is stored in one ledger into another one, which is in PostgreSQL
-// and has no entry yet, in one transaction. The secret is copied as well, so that the
-// same credential looks the same in both. Runs that are in progress are not; nobody may
-// write to either ledger meanwhile. A process that has the target open has to open it
+// Copy copies all entries of one ledger into another one, which is in PostgreSQL and
+// has no entry yet, in one transaction. The secret is copied as well, so that the same
+// credential looks the same in both. Runs in progress are not copied; nobody may write
+// to either ledger in the meantime. A process that has the target open has to open it
 // again.
 //
-// The error says that the target is not empty or not in PostgreSQL, or is that of a
+// The error says that the target is not empty or not in PostgreSQL, or comes from a
 // database.
 func Copy(ctx context.Context, from, to *Ledger) (CopyResult, error) {
 	if used, err := to.Counts(ctx); err != nil || used.Samples+used.Calls+used.Runs > 0 {
@@ -66,7 +66,7 @@ func Copy(ctx context.Context, from, to *Ledger) (CopyResult, error) {
 	return out, to.Store().Fault("copy a ledger into it", err)
 }
 
-// A column is one of a table in the target.
+// A column is a column of a table in the target.
 type column struct {
 	name     string
 	bytes    bool // its values are bytes and not text
@@ -86,7 +86,7 @@ func columnsOf(ctx context.Context, in pgx.Tx, table string) ([]column, error) {
 }
 
 // copyTable copies the rows of one table. Rows that the target has already, such as the
-// secret of a ledger that was just made, give way.
+// secret of a new ledger, are replaced.
 func copyTable(ctx context.Context, read store.Reader, into pgx.Tx, table string) (int64, error) {
 	columns, err := columnsOf(ctx, into, table)
 	if err != nil {
@@ -122,8 +122,8 @@ func copyTable(ctx context.Context, read store.Reader, into pgx.Tx, table string
 // copiedAtOnce bounds how many rows are in memory.
 const copiedAtOnce = 200
 
-// scan reads a row as the target takes it: SQLite keeps texts and bytes as they were
-// given, whatever the column is.
+// scan reads a row in the form that the target takes: SQLite keeps texts and bytes in
+// the form in which they were written, whatever the column is.
 func scan(rows *sql.Rows, columns []column) ([]any, error) {
 	row, places := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
@@ -147,7 +147,7 @@ func scan(rows *sql.Rows, columns []column) ([]any, error) {
 	return row, nil
 }
 
-// count has the database go on counting after the rows that were copied.
+// count makes the database continue counting after the copied rows.
 func count(ctx context.Context, in pgx.Tx, table string, columns []column) error {
 	for _, c := range columns {
 		if !c.identity {

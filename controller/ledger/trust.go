@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Level says how far what was judged is to be trusted.
+// Level is how much a verdict is trusted.
 type Level int
 
 const (
 	// LevelPull is a head that nobody with write permission vouches for.
 	LevelPull Level = 1
-	// LevelBase is what the repository has accepted.
+	// LevelBase is a commit that the repository has accepted.
 	LevelBase Level = 2
 	// LevelOperator is the person at the keyboard.
 	LevelOperator Level = 3
@@ -23,8 +23,8 @@ const (
 type Trust struct {
 	Level      Level
 	Repository string
-	// PullRequest is 0 where there is none. An entry written at LevelPull without
-	// one serves nobody.
+	// PullRequest is 0 if there is none. An entry written at LevelPull without one
+	// serves nobody.
 	PullRequest int
 }
 
@@ -48,16 +48,16 @@ func (t Trust) check() error {
 
 // A Scope says which entries a reader may use.
 //
-// Those of level base or above serve every reader; those of a pull request
-// only readers at LevelPull of the same repository and pull request. A reader
-// at a higher level sees none of them, whatever pull request it names, because
-// what it judges is served to all. Where both have a sample of the same
-// ordinal, a pull request reads its own, so that what base adds later does not
-// part its transcripts from their judgements.
+// Entries of level base or above serve every reader; entries of a pull request serve
+// only readers at LevelPull of the same repository and pull request. A reader at a
+// higher level sees none of them, whatever pull request it names, because its verdicts
+// are served to all. If both have a sample with the same ordinal, a pull request reads
+// its own, so that a later sample of base does not separate its transcripts from their
+// judgements.
 type Scope struct {
 	Trust
-	// NotBefore leaves out what rests on samples that are older; zero leaves
-	// nothing out.
+	// NotBefore leaves out entries with samples that are older; zero leaves nothing
+	// out.
 	NotBefore time.Time
 	// Before leaves out the decisions that were made then or later; zero leaves
 	// nothing out. Samples are not concerned.
@@ -79,7 +79,7 @@ func (s Scope) notAfter() int64 {
 	return s.Before.UnixMilli()
 }
 
-// Namespace is the one that the scope reads besides the trusted "".
+// Namespace is the one that the scope reads in addition to the trusted "".
 func (s Scope) Namespace() string {
 	if s.PullRequest == 0 {
 		return ""

@@ -12,15 +12,15 @@ import (
 
 // A Fault is something in the ledger that does not hold.
 type Fault struct {
-	// Entry says what is wrong, such as "verdict 3f…".
+	// Entry names the wrong entry, such as "verdict 3f…".
 	Entry   string `json:"entry"`
 	Message string `json:"message"`
 }
 
-// A Verification is what Verify found.
+// A Verification is the result of Verify.
 type Verification struct {
-	// Verdicts counts those that were looked at, Redecided those of them that
-	// were re-decided from their samples.
+	// Verdicts is how many were checked, Redecided how many of them were decided again
+	// from their samples.
 	Verdicts  int `json:"verdicts"`
 	Redecided int `json:"redecided"`
 	// Faults are the first that were found, and More counts the others.
@@ -31,8 +31,8 @@ type Verification struct {
 // maxFaults bounds how many faults are held.
 const maxFaults = 1000
 
-// A Redecide decides over samples by the rules that have a decision digest. It
-// reports false where it does not know them.
+// A Redecide decides over samples by the rules that have a decision digest. It reports
+// false if it does not know them.
 type Redecide func(d string, samples []verdict.Sample) (verdict.Result, bool)
 
 // Verify looks for damage in the file, for entries that cannot be read or that
@@ -61,12 +61,12 @@ func (v *verification) fault(entry, format string, args ...any) {
 	v.out.Faults = append(v.out.Faults, Fault{entry, fmt.Sprintf(format, args...)})
 }
 
-// file has the database look over its own pages, indexes and references.
+// file makes the database check its own pages, indexes and references.
 func (v *verification) file(ctx context.Context) error {
 	return v.store.Broken(ctx, func(entry, message string) { v.fault(entry, "%s", message) })
 }
 
-// bodies finds what is not JSON, and samples without a transcript.
+// bodies finds entries that are not JSON, and samples without a transcript.
 func (v *verification) bodies(ctx context.Context) error {
 	for _, q := range []struct{ message, text string }{
 		{"its transcript cannot be read", "SELECT 'sample ' || s.e || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
@@ -86,7 +86,7 @@ func (v *verification) bodies(ctx context.Context) error {
 	return v.reports(ctx)
 }
 
-// reports finds those that cannot be put together or are not JSON.
+// reports finds the reports that cannot be put together or are not JSON.
 func (v *verification) reports(ctx context.Context) error {
 	return v.store.Each(ctx, func(rows *sql.Rows) error {
 		var run string
@@ -168,7 +168,7 @@ func (v *verification) decision(ctx context.Context, s storedDecision) error {
 	return nil
 }
 
-// samples are the last that a decision rests on.
+// samples returns the last samples on which a decision rests.
 func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]verdict.Sample, error) {
 	var found []verdict.Sample
 	err := v.store.Each(ctx, func(rows *sql.Rows) error {
@@ -180,7 +180,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 		if err := json.Unmarshal(body, &j); err != nil {
 			return err
 		}
-		// If a sample has two, the run's own comes first.
+		// If a sample has two judgements, the run's own comes first.
 		if k := len(found); k == 0 || found[k-1].Ordinal != j.Sample.Ordinal {
 			found = append(found, j.Sample)
 		}

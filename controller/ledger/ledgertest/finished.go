@@ -24,14 +24,15 @@ var unfinished = []remains{
 	{"heads under suspicion", "SELECT count(*) FROM suspects"},
 }
 
-// ofQueue is what may be left in a queue.
+// ofQueue are the entries that may be left in a queue.
 var ofQueue = remains{"tasks", "SELECT count(*) FROM river_job WHERE kind = 'case' AND state NOT IN ('cancelled', 'completed', 'discarded')"}
 
-// expire is how long what is left of a process that was killed may be there.
+// expire is how long the remains of a killed process may exist.
 const expire = 15 * time.Second
 
-// Finished waits until nothing is left in a ledger of processes that were killed, nor in the
-// queue of its database, if it has one. The error says what is left after a while.
+// Finished waits until killed processes have left no entries in a ledger, nor in the
+// queue of its database, if it has one. The error lists the entries that are left after
+// a while.
 func Finished(ctx context.Context, l *ledger.Ledger) error {
 	ctx, cancel := context.WithTimeout(ctx, expire)
 	defer cancel()

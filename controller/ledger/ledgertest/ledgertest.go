@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// Open opens a ledger that is closed with the test. Its file defaults to an
-// empty one of its own.
+// Open opens a ledger that is closed with the test. Its file defaults to its own empty
+// one.
 func Open(tb testing.TB, cfg ledger.Config) *ledger.Ledger {
 	tb.Helper()
 	if cfg.Path == "" {
@@ -61,7 +61,7 @@ var empty = sync.OnceValue(func() []byte {
 	return data
 })
 
-// Show lets everybody look into a folder of a test, and into the folders above it, for
+// Show makes the folder of a test, and the folders above it, readable by everybody, for
 // a process of another user.
 func Show(tb testing.TB, dir string) {
 	tb.Helper()

@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// A machine that is gone without a word is noticed in half a minute, by both sides:
-	// where nothing is said, after keepIdle and keepCount tries every keepEvery, and
-	// where something is not confirmed, after unconfirmed.
+	// Both sides notice within half a minute that the other machine has disappeared: on
+	// a silent connection, after keepIdle and keepCount tries every keepEvery, and with
+	// unconfirmed data, after unconfirmed.
 	keepIdle, keepEvery = 15 * time.Second, 5 * time.Second
 	keepCount           = 3
 	unconfirmed         = 30 * time.Second
-	// briefly is after how long the server ends a transaction of the queue in which
-	// nothing is said: what it locks is what all workers wait for.
+	// briefly is after how long the server ends a silent transaction of the queue: all
+	// workers wait for its locks.
 	briefly = 5 * time.Second
 )
 
-// session sets parameters of a connection's session that the address does not name, the
-// schema of the tables among them, and has both sides notice that the other one is gone.
+// session sets parameters of a connection's session that the address does not name,
+// including the schema of the tables, and makes both sides notice that the other one is
+// gone.
 func session(parsed *pgx.ConnConfig, parameters map[string]string) {
 	all := map[string]string{
 		"application_name":        "gavel",
@@ -51,9 +52,9 @@ func session(parsed *pgx.ConnConfig, parameters map[string]string) {
 
 func seconds(d time.Duration) string { return fmt.Sprint(int(d.Seconds())) }
 
-// Pool opens connections for a queue. A process that is gone without a word in the middle
-// of a transaction holds nobody up for longer than some seconds. The error is that of an
-// address that cannot be read, and may quote its password.
+// Pool opens connections for a queue. A process that disappears in the middle of a
+// transaction delays others only for some seconds. The error says that an address
+// cannot be read, and may quote its password.
 func Pool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {

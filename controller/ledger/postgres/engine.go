@@ -27,7 +27,7 @@ type engine struct {
 	db     *sql.DB
 	wait   time.Duration
 	known  statements
-	places chan struct{} // of those who change something
+	places chan struct{} // the places of changes in progress
 	made   atomic.Int64  // changes
 
 	mu     sync.RWMutex // held for reading by every change
@@ -45,18 +45,18 @@ func (e *engine) Query(ctx context.Context, text string, args ...any) (rows *sql
 	return rows, err
 }
 
-// writing is the lock that a change alone takes for itself, and one alongside others
-// shares.
+// writing is the lock that a single change takes exclusively, and a change alongside
+// others shares.
 const writing = 0x6761766c01
 
-// Submit makes a change in a transaction of its own. One that may have been
-// committed when its connection was lost is found by its token, and not made again.
+// Submit makes a change in its own transaction. A change that may have been committed
+// when its connection was lost is found by its token, and not made again.
 func (e *engine) Submit(ctx context.Context, order store.Order, do func(*store.Tx) error) error {
 	token := uuid.NewString()
 	return e.change(ctx, func(ctx context.Context) error { return e.transact(ctx, token, order, do) })
 }
 
-// change has do called when it is the turn of a change, and again after errors that pass.
+// change calls do when it is the turn of a change, and again after errors that pass.
 func (e *engine) change(ctx context.Context, do func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (e *engine) change(ctx context.Context, do func(context.Context) error) err
 	return e.patiently(after, isTransient, func() error { return do(after) })
 }
 
-// A transaction is what a change is made in.
+// A transaction is the transaction in which a change is made.
 type transaction struct {
 	ctx   context.Context
 	conn  *sql.Conn
@@ -84,13 +84,13 @@ type transaction struct {
 	known *statements
 }
 
-// transact makes a change unless the token says that it was made.
+// transact makes a change unless the token shows that it was made.
 func (e *engine) transact(ctx context.Context, token string, order store.Order, do func(*store.Tx) error) (err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // it goes back to the others
+	defer func() { _ = conn.Close() }() // it goes back to the pool
 	t := &transaction{ctx: ctx, conn: conn, known: &e.known}
 	err = conn.Raw(func(raw any) (err error) {
 		t.pgx, err = raw.(*stdlib.Conn).Conn().Begin(ctx)
@@ -107,14 +107,14 @@ func (e *engine) transact(ctx context.Context, token string, order store.Order, 
 		err = t.forget()
 	}
 	if err != nil {
-		_ = t.pgx.Rollback(ctx) // the connection may be gone; the first error says why
+		_ = t.pgx.Rollback(ctx) // the connection may be gone; the first error has the reason
 		return err
 	}
 	return t.pgx.Commit(ctx)
 }
 
-// begin writes the token and takes the lock. It reports false where the change was
-// made before: one that is still being committed is waited for by the token.
+// begin writes the token and takes the lock. It reports false if the change was made
+// before: the token makes it wait for a change that is still being committed.
 func (t *transaction) begin(token string, order store.Order) (bool, error) {
 	lock := "pg_advisory_xact_lock"
 	if order == store.Alongside {
@@ -129,7 +129,7 @@ func (t *transaction) begin(token string, order store.Order) (bool, error) {
 	return err == nil, err
 }
 
-// forgetting removes tokens that nobody asks for any more.
+// forgetting removes old tokens, which are no longer used.
 const forgetting = "DELETE FROM submissions WHERE made < now() - interval '1 hour'"
 
 func (t *transaction) forget() error {
@@ -153,9 +153,9 @@ func (t *transaction) Row(text string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, s.text, s.pick(args)...)
 }
 
-// Tx gives others a part in the transaction that a change is made in, such as a
-// queue that marks its job as done. It must not be committed or rolled back. The
-// error is that of a ledger that is not in PostgreSQL.
+// Tx returns the transaction in which a change is made, for others that take part in
+// it, such as a queue that marks its job as done. It must not be committed or rolled
+// back. The error says that the ledger is not in PostgreSQL.
 func Tx(t *store.Tx) (pgx.Tx, error) {
 	in, ok := t.Statements.(*transaction)
 	if !ok {
@@ -175,14 +175,13 @@ func (e *engine) Close() error {
 	return e.db.Close()
 }
 
-// patiently calls do again while its error is one that passes, for as long as the
-// engine waits.
+// patiently calls do again while its error passes, for as long as the engine waits.
 func (e *engine) patiently(ctx context.Context, passes func(error) bool, do func() error) error {
 	return retry(ctx, e.wait, passes, do)
 }
 
-// Patiently calls do again while its error says that the server cannot be reached, for
-// at most as long as wait. The error is the last one of do.
+// Patiently calls do again while its error means that the server cannot be reached, for
+// at most as long as wait. It returns the last error of do.
 func Patiently(ctx context.Context, wait time.Duration, do func() error) error {
 	return retry(ctx, wait, isLost, do)
 }
@@ -206,7 +205,7 @@ func retry(ctx context.Context, wait time.Duration, passes func(error) bool, do 
 	}
 }
 
-// isStarting reports whether a server says that it is not ready yet.
+// isStarting reports whether a server answers that it is not ready yet.
 func isStarting(err error) bool {
 	var fault *pgconn.PgError
 	return errors.As(err, &fault) && fault.Code == "57P03"
@@ -224,8 +223,8 @@ func isTransient(err error) bool {
 // lost are the codes of a server that is stopping, starting, or full.
 var lost = []string{"57P01", "57P02", "57P03", "25P03", "53300", "08000", "08003", "08006"}
 
-// isLost reports whether an error says that the connection is gone, or that there is
-// none to be had for now.
+// isLost reports whether an error means that the connection is gone, or that none is
+// available for now.
 func isLost(err error) bool {
 	var fault *pgconn.PgError
 	if errors.As(err, &fault) {

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// leading is the lock of the one that leads. The server drops it with the session that
-// has it, and ends a session that says nothing for silence: a machine that is gone
-// without a word leads no longer than that.
+// leading is the lock of the leader. The server drops it with the leader's session, and
+// ends a session that is silent for silence: a machine that has disappeared leads no
+// longer than this.
 const (
 	leading = 0x6761766c02
 	silence = 8 * time.Second
@@ -26,9 +26,9 @@ type Lead struct {
 	done chan struct{}
 }
 
-// TakeLead waits until no other process leads those of the database, and then leads.
-// waiting is called once if another one does. The errors are that of ctx and, before the
-// first connection, those of a server that cannot be reached.
+// TakeLead waits until no other process leads the processes of the database, and then
+// leads. waiting is called once if another one does. It returns the error of ctx and,
+// before the first connection, an error if the server cannot be reached.
 func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 	var conn *pgx.Conn
 	for said := false; ; {
@@ -55,7 +55,7 @@ func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 		select {
 		case <-ctx.Done():
 			if conn != nil {
-				_ = conn.Close(context.WithoutCancel(ctx)) // ctx says why
+				_ = conn.Close(context.WithoutCancel(ctx)) // ctx has the reason
 			}
 			return nil, ctx.Err()
 		case <-time.After(beat / 2):
@@ -63,7 +63,7 @@ func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 	}
 }
 
-// leader is a connection of its own, whose silence the server notices.
+// leader opens a separate connection, whose silence the server notices.
 func leader(ctx context.Context, url string) (*pgx.Conn, error) {
 	parsed, err := parse(Config{URL: url, Wait: time.Second})
 	if err != nil {

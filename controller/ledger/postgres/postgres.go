@@ -1,10 +1,10 @@
 // Package postgres is the ledger's [store.Engine] on PostgreSQL, for controllers and
 // workers on several machines.
 //
-// [Open] connects to a database and gives a [store.Store]. The tables are in a
-// schema of their own. Every caller's change is a transaction of its own, and a
-// lost connection is waited out: a change is made exactly once even when its commit
-// was not confirmed. [Tx] gives others a part in such a transaction.
+// [Open] connects to a database and returns a [store.Store]. The tables are in their
+// own schema. Every caller's change is its own transaction, and a lost connection is
+// waited out: a change is made exactly once even if its commit was not confirmed. [Tx]
+// lets others take part in such a transaction.
 package postgres
 
 import (
@@ -27,7 +27,8 @@ import (
 
 // A Config says where the database is.
 type Config struct {
-	// URL is that of the database: postgres://user:password@host/name. It is a secret.
+	// URL is the address of the database: postgres://user:password@host/name. It is a
+	// secret.
 	URL string
 	// Wait bounds how long a lost connection, and a change that another process holds
 	// up, are waited for.
@@ -46,7 +47,7 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
-// Redacted is a URL as people may see it: without its password and its options.
+// Redacted returns a URL that people may see: without its password and its options.
 func Redacted(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -62,7 +63,7 @@ func Redacted(text string) string {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// connections bounds those of one process. Changes that wait for each other must
+// connections is the most that one process opens. Changes that wait for each other must
 // leave some for reading.
 const (
 	connections = 16
@@ -73,9 +74,9 @@ const (
 // stopped in the middle of it, so that it does not hold up the others.
 const frozen = 15 * time.Second
 
-// Open connects to a database and brings its schema up to date. The errors say what
-// to do about a server that cannot be reached, a role that may not make tables, and
-// a ledger that a newer version wrote. No error has the password.
+// Open connects to a database and brings its schema up to date. The errors say what to
+// do about a server that cannot be reached, a role that may not make tables, and a
+// ledger that a newer version wrote. No error has the password.
 func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 	name := Redacted(cfg.URL)
 	parsed, err := parse(cfg)
@@ -106,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 }
 
 // Pending connects to a database and returns how many of the scripts that make its
-// tables it has not seen. It writes nothing. The errors are those of [Open] about a
+// tables it still lacks. It writes nothing. It returns the errors of [Open] about a
 // server that cannot be reached and a ledger that a newer version wrote.
 func Pending(ctx context.Context, url string) (int, error) {
 	parsed, err := parse(Config{URL: url})
@@ -130,8 +131,8 @@ func Pending(ctx context.Context, url string) (int, error) {
 	return len(scripts) - version, nil
 }
 
-// native is what PostgreSQL does in its own way. It gives space back by itself, and it
-// refuses an entry that rests on nothing.
+// native is the behavior that is PostgreSQL's own. It frees space by itself, and it
+// refuses an entry without the entries on which it rests.
 var native = store.Native{
 	Isolation: sql.LevelRepeatableRead,
 	Sizes: `SELECT used, greatest(0, total - used) FROM
@@ -157,20 +158,20 @@ func parse(cfg Config) (*pgx.ConnConfig, error) {
 	return parsed, nil
 }
 
-// migrating is the lock of those who make tables. It is taken before their transaction
-// begins: one that waits within it goes on not to see a schema that was made meanwhile,
-// since a transaction remembers which schemas there are.
+// migrating is the lock for making tables. It is taken before the transaction begins: a
+// transaction that waited for it inside would not see a schema that was made in the
+// meantime, since it remembers the existing schemas.
 const migrating = 0x6761766c00
 
-// makeSchema makes the schema that a session looks for tables in first. The search_path
-// of an address that names its own stays as it is.
+// makeSchema makes the schema in which a session first looks for tables. An address
+// with its own search_path keeps it.
 const makeSchema = `DO $$ BEGIN
 	IF current_schema() IS DISTINCT FROM '` + Schema + `' AND current_setting('search_path') LIKE '` + Schema + `,%' THEN CREATE SCHEMA ` + Schema + `; END IF;
 END $$`
 
-// MakeSchema makes the schema of the tables, where there is none, and returns the one that
-// new tables are made in. Others who make tables wait meanwhile. It comes before anything
-// else that makes tables.
+// MakeSchema makes the schema of the tables, if there is none, and returns the one in
+// which new tables are made. Other processes that make tables wait for it. It comes
+// before anything else that makes tables.
 func MakeSchema(ctx context.Context, conn *pgx.Conn) (name string, err error) {
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrating)); err != nil {
 		return "", err
@@ -187,8 +188,8 @@ func MakeSchema(ctx context.Context, conn *pgx.Conn) (name string, err error) {
 	return name, err
 }
 
-// migrate runs the scripts that the database has not seen, in one transaction. A
-// role that may only use the tables can do so when there is nothing to run.
+// migrate runs the scripts that the database lacks, in one transaction. A role that may
+// only use the tables can call it if there is nothing to run.
 func (e *engine) migrate(ctx context.Context) (err error) {
 	scripts, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -251,7 +252,7 @@ type rower interface {
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
 }
 
-// version is how many scripts the database has seen, 0 where there is no ledger.
+// version is how many scripts the database has run, 0 if there is no ledger.
 func (e *engine) version(ctx context.Context, in rower) (version int, err error) {
 	var there bool
 	err = in.QueryRowContext(ctx, "SELECT to_regclass('ledger_version') IS NOT NULL").Scan(&there)

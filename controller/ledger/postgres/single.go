@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// Single makes a change by statements in one round trip. The server takes what is sent
-// together for one transaction, so that it needs neither a begin nor a commit.
+// Single makes a change by statements in one round trip. The server treats statements
+// that are sent together as one transaction, so it needs neither a begin nor a commit.
 func (e *engine) Single(ctx context.Context, order store.Order, statements ...store.Statement) error {
 	if order == store.Alone {
 		lock := store.Statement{Text: "SELECT pg_advisory_xact_lock(?)", Args: []any{int64(writing)}}
@@ -31,7 +31,7 @@ func (e *engine) send(ctx context.Context, statements []store.Statement) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // it goes back to the others
+	defer func() { _ = conn.Close() }() // it goes back to the pool
 	return conn.Raw(func(raw any) error {
 		var batch pgx.Batch
 		for _, s := range statements {
@@ -54,13 +54,13 @@ func (e *engine) send(ctx context.Context, statements []store.Statement) error {
 // duplicate is the code of a row that is there.
 const duplicate = "23505"
 
-// refusals are the codes of errors by which a statement refuses a change: a text that is
-// not a number, which is how a statement says so by itself; nothing where there must be
-// something; a row that is gone; one that is there; and a right that the role lacks.
+// refusals are the codes of errors by which a statement refuses a change: a text that
+// is not a number, which is how a statement refuses by itself; a null in a column that
+// forbids it; a missing row; an existing one; and a right that the role lacks.
 var refusals = []string{"22P02", "23502", "23503", duplicate, "42501"}
 
-// singly says what an error of statements that are sent together means. A token that is
-// there says that the change was made before.
+// singly interprets an error of statements that are sent together. An existing token
+// means that the change was made before.
 func singly(err error) error {
 	var fault *pgconn.PgError
 	if !errors.As(err, &fault) {

@@ -15,7 +15,7 @@ type statement struct {
 	args []int
 }
 
-// statements keeps what was translated: the texts are constants of the program.
+// statements keeps the translated statements: the texts are constants of the program.
 type statements struct{ known sync.Map }
 
 func (s *statements) translate(text string) statement {
@@ -27,13 +27,13 @@ func (s *statements) translate(text string) statement {
 	return made
 }
 
-// pick puts arguments into the order of the statement. Truth is a number in the
-// tables, as SQLite has it.
+// pick puts arguments into the order of the statement. A boolean is a number in the
+// tables, as in SQLite.
 func (s statement) pick(args []any) []any {
 	out := make([]any, len(s.args))
 	for i, from := range s.args {
 		if from >= len(args) {
-			continue // the server says that there are too few
+			continue // the server reports that there are too few
 		}
 		out[i] = args[from]
 		if b, ok := args[from].(bool); ok {
@@ -97,9 +97,9 @@ func lists(text string) string {
 	}
 }
 
-// number gives parameters their numbers: ? is the one after the highest so far, and
-// ?2 the second, as in SQLite. Those that are not used are left out, since PostgreSQL
-// could not tell their types.
+// number numbers the parameters: ? gets the number after the highest so far, and ?2 is
+// the second, as in SQLite. Unused ones are left out, since PostgreSQL could not
+// determine their types.
 func number(text string) statement {
 	var out strings.Builder
 	var s statement

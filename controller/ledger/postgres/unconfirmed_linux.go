@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitUnconfirmed has a connection end where the other side does not confirm what is
-// sent, as a machine that is gone. By itself the system sends again for a quarter of an
-// hour.
+// limitUnconfirmed makes a connection end if the other side does not confirm data, for
+// example because the machine is gone. By default the system repeats the data for a
+// quarter of an hour.
 func limitUnconfirmed(network, _ string, conn syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -4,5 +4,6 @@ package postgres
 
 import "syscall"
 
-// limitUnconfirmed leaves it to the system how long it sends again what is not confirmed.
+// limitUnconfirmed does nothing: the system decides how long it repeats unconfirmed
+// data.
 func limitUnconfirmed(_, _ string, _ syscall.RawConn) error { return nil }

@@ -1,9 +1,9 @@
-// Package postgrestest gives tests a PostgreSQL of their own.
+// Package postgrestest gives tests their own PostgreSQL.
 //
-// [URL] gives a test an empty database on a server that all tests of the binary
-// share, and a [Template] gives it one with tables that were made once. [Start] gives
-// it a server that it may stop and kill. Tests skip where PostgreSQL is not installed,
-// and fail there if the environment variable GAVEL_TEST_POSTGRES is set.
+// [URL] gives a test an empty database on a server that all tests of the binary share,
+// and a [Template] gives it one with tables that were made once. [Start] gives it a
+// server that it may stop and kill. Tests skip if PostgreSQL is not installed, or fail
+// if the environment variable GAVEL_TEST_POSTGRES is set.
 package postgrestest
 
 import (
@@ -26,8 +26,8 @@ import (
 // Required is the environment variable that makes a missing PostgreSQL a failure.
 const Required = "GAVEL_TEST_POSTGRES"
 
-// A Server is a PostgreSQL that listens on a Unix socket in a temporary folder. It
-// and the folder are removed when the process ends, whatever ends it.
+// A Server is a PostgreSQL that listens on a Unix socket in a temporary folder. It and
+// the folder are removed when the process ends, in any way.
 type Server struct {
 	bin, dir string
 
@@ -61,7 +61,7 @@ func Start(tb testing.TB) *Server {
 }
 
 // Open is [Start] for programs that are not tests. The caller calls Close. The error
-// wraps [ErrMissing] where PostgreSQL is not installed.
+// wraps [ErrMissing] if PostgreSQL is not installed.
 func Open() (*Server, error) { return start() }
 
 // StartLogged is [Start] with a server that logs its statements, see [Server.Statements].
@@ -76,9 +76,9 @@ func StartLogged(tb testing.TB) *Server {
 // mark begins each message in the log of a server that is [StartLogged].
 const mark = "@gavel@ "
 
-// Statements returns the first lines of the statements that clients have had executed so
-// far, each once for every time, begin and commit included. A statement that only waits
-// for its execution, as one that is prepared, does not count.
+// Statements returns the first lines of the statements that clients have executed so
+// far, each once for every execution, including begin and commit. A statement that only
+// waits for its execution, such as a prepared one, does not count.
 func (s *Server) Statements(tb testing.TB) []string {
 	tb.Helper()
 	log, err := os.ReadFile(filepath.Join(s.dir, "log"))
@@ -95,7 +95,7 @@ func (s *Server) Statements(tb testing.TB) []string {
 	return found
 }
 
-// Close ends the server and removes all that it has.
+// Close ends the server and removes all its files.
 func (s *Server) Close() error { return errors.Join(s.disconnect(), s.guard.Close()) }
 
 // ErrMissing means that PostgreSQL is not installed.
@@ -133,11 +133,11 @@ func (s *Server) Database() (name, address string, err error) {
 	return name, s.address(name), err
 }
 
-// empty is the database of PostgreSQL that has nothing of anybody.
+// empty is the database of PostgreSQL that never has a user's data.
 const empty = "template0"
 
-// create makes a copy of a database that nobody is connected to. Its files are copied,
-// which takes less than the usual way, by the log.
+// create makes a copy of a database that nobody is connected to. It copies the files,
+// which takes less time than the default way, by the log.
 func (s *Server) create(original string) (name string, err error) {
 	s.mu.Lock()
 	s.made++
@@ -146,13 +146,13 @@ func (s *Server) create(original string) (name string, err error) {
 	return name, s.execute("CREATE DATABASE " + name + " TEMPLATE " + original + " STRATEGY file_copy")
 }
 
-// address is that of a database.
+// address returns the address of a database.
 func (s *Server) address(name string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Host: "localhost", Path: name, RawQuery: url.Values{"host": {s.dir}}.Encode()}
 	return u.String()
 }
 
-// execute has the server execute a statement, on a connection that is kept.
+// execute makes the server execute a statement, on a connection that is kept.
 func (s *Server) execute(statement string) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,8 +181,8 @@ func (s *Server) disconnect() error {
 // A Template is a database on the shared server that tests get copies of.
 type Template struct{ name func() (string, error) }
 
-// NewTemplate returns a template that fill makes from an empty database when the first
-// copy is wanted. It has to close its connections before it returns.
+// NewTemplate returns a template that fill makes from an empty database before the
+// first copy. fill has to close its connections before it returns.
 func NewTemplate(fill func(url string) error) *Template {
 	return &Template{sync.OnceValues(func() (string, error) {
 		s, err := shared()
@@ -305,8 +305,8 @@ func place() (*Server, error) {
 	return s, nil
 }
 
-// base is where the folders of servers are made: that of temporary files, unless its
-// path is too long for a socket, or the user of the server may not enter it.
+// base is where the folders of servers are made: the folder of temporary files, unless
+// its path is too long for a socket, or the user of the server may not enter it.
 func base() string {
 	const usual, longest = "/tmp", 60
 	dir := os.TempDir()
@@ -336,19 +336,19 @@ func folder() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// run runs a program of PostgreSQL. The error has what it printed.
+// run runs a program of PostgreSQL. The error has its output.
 func (s *Server) run(name string, args ...string) error {
 	return s.spawn(filepath.Join(s.bin, name), args...)
 }
 
-// spawn runs a program as the user of the server. The error has what it printed.
+// spawn runs a program as the user of the server. The error has its output.
 func (s *Server) spawn(program string, args ...string) error {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = s.dir, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	if err := lower(cmd); err != nil {
 		return err
 	}
-	// The server keeps what pg_ctl is given, so that a pipe would never end.
+	// The server keeps the pipes of pg_ctl open, so that reading one would never end.
 	out, err := os.CreateTemp("", "gavel-pg-out-")
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (s *Server) Proxy(tb testing.TB) *Proxy {
 	return p
 }
 
-// URL is the address of a database of the server by way of the proxy.
+// URL returns the address of a database of the server through the proxy.
 func (p *Proxy) URL(tb testing.TB, database string) string {
 	tb.Helper()
 	u, err := url.Parse(database)
@@ -53,8 +53,8 @@ func (p *Proxy) URL(tb testing.TB, database string) string {
 	return u.String()
 }
 
-// Cut closes a connection in place of the next answer of the server, which has done by
-// then what it was asked for.
+// Cut closes a connection in place of the server's next answer, when the server has
+// already done its work.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,8 +68,8 @@ func (p *Proxy) IsCutting() bool {
 	return p.cut
 }
 
-// Delay has each answer of the server take longer by d from now on. Questions reach it at
-// once.
+// Delay makes each answer of the server take longer by d from now on. Requests still
+// reach it at once.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ func (p *Proxy) Delay(d time.Duration) {
 // its network.
 func (p *Proxy) Silence() { p.quiet(true) }
 
-// Resume forwards again, what was held back first.
+// Resume forwards again, beginning with the data that was held back.
 func (p *Proxy) Resume() { p.quiet(false) }
 
 func (p *Proxy) quiet(silent bool) {
@@ -109,8 +109,8 @@ func (p *Proxy) accept(group *sync.WaitGroup) {
 	}
 }
 
-// pass waits while nothing is forwarded, and reports whether what is at hand is to be lost
-// as an answer.
+// pass waits while nothing is forwarded, and reports whether the current data is an
+// answer that is to be lost.
 func (p *Proxy) pass(answer bool) (lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *Proxy) pass(answer bool) (lost bool) {
 	return lost
 }
 
-// forward copies answers or what is asked, until one side closes, and then closes both.
+// forward copies answers or requests until one side closes, and then closes both.
 func (p *Proxy) forward(to, from net.Conn, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// lower has root run a program as the user postgres: PostgreSQL refuses root. The
+// lower makes root run a program as the user postgres: PostgreSQL refuses root. The
 // program is not in the group of processes that a terminal interrupts.
 func lower(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -22,7 +22,7 @@ func lower(cmd *exec.Cmd) error {
 	return err
 }
 
-// give gives a folder to the user that the server runs as.
+// give gives a folder to the user of the server.
 func give(dir string) error {
 	uid, gid, err := owner()
 	if err != nil || uid < 0 {
@@ -31,7 +31,7 @@ func give(dir string) error {
 	return os.Chown(dir, uid, gid)
 }
 
-// owner is the user that the server runs as, -1 for the one who runs the test.
+// owner returns the user of the server, -1 for the user who runs the test.
 func owner() (uid, gid int, err error) {
 	if os.Getuid() != 0 {
 		return -1, -1, nil

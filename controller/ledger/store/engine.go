@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// An Order says what a change may be made next to.
+// An Order says which changes may be made at the same time as a change.
 type Order int
 
-// A change that reads what it then relies on is made alone. One is made alongside
-// others of this kind only if it is right in every order of their statements: because
-// it locks the rows that it relies on, or because a constraint decides.
+// A change that relies on its own reads is made alone. One is made alongside others of
+// this kind only if it is right in every order of their statements: because it locks
+// the rows that it relies on, or because a constraint decides.
 const (
 	Alone Order = iota
 	Alongside
@@ -22,9 +22,9 @@ const (
 type Engine interface {
 	// Query reads. The caller closes the rows.
 	Query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-	// Submit has a change made and returns when it is durable. ctx can end the wait
-	// only before the change is taken up. do may be called twice, and what it did the
-	// first time is then undone in the database only.
+	// Submit makes a change and returns when it is durable. ctx can end the wait only
+	// before the change is started. do may be called twice, and the effect of its first
+	// call is then undone in the database only.
 	Submit(ctx context.Context, order Order, do func(*Tx) error) error
 	// Hint says what to do about an error, or nothing.
 	Hint(err error) string
@@ -32,23 +32,23 @@ type Engine interface {
 	Close() error
 }
 
-// A Statement is one with its arguments. Into is where the columns of the row go that it
-// returns; nil where it returns none.
+// A Statement is one with its arguments. Into receives the columns of the row that it
+// returns; nil if it returns none.
 type Statement struct {
 	Text       string
 	Args, Into []any
 }
 
-// ErrRefused means that a change is not made by its statements, and has to be made by
-// [Store.Submit], which knows why.
+// ErrRefused means that statements cannot make a change, and that [Store.Submit] has to
+// make it, which knows the reason.
 var ErrRefused = errors.New("the change has to be made step by step")
 
 // A Single is an [Engine] that makes a change by statements whose results it does not
 // need in between: in one transaction and one round trip.
 type Single interface {
-	// Single runs the statements, and may run them twice. One that stores a token in
-	// submissions was run before where the token is there. The error is ErrRefused
-	// where one of them refuses. Alone is as for Submit; Alongside takes no lock.
+	// Single runs the statements, and may run them twice. Statements that store a token
+	// in submissions were run before if the token exists. The error is ErrRefused if
+	// one of them refuses. Alone means the same as for Submit; Alongside takes no lock.
 	Single(ctx context.Context, order Order, statements ...Statement) error
 }
 
@@ -76,42 +76,42 @@ type Store struct {
 	native     Native
 	name, path string
 	lives      *runLocks
-	vanished   func() error // nil for what cannot vanish
+	vanished   func() error // nil for a store that cannot vanish
 }
 
-// A Native is what each kind of database does in a way of its own.
+// A Native is the behavior that differs between kinds of databases.
 type Native struct {
 	DB *sql.DB
 	// Rewrite puts a statement and its arguments into the words of the database; nil
 	// leaves them as they are.
 	Rewrite func(text string, args []any) (string, []any)
-	// Isolation makes a transaction see the database as of one moment.
+	// Isolation makes a transaction see the database at one moment.
 	Isolation sql.IsolationLevel
-	// Sizes is the query for the bytes that entries take, and those that are free.
+	// Sizes is the query for the bytes of entries, and the free bytes.
 	Sizes string
-	// Faults are queries for what the database itself finds broken: entries, each with
-	// a message.
+	// Faults are queries for the faults that the database itself finds: entries, each
+	// with a message.
 	Faults []string
 	// Shrink are the statements that give free space back to the disk.
 	Shrink []string
 }
 
-// New returns a store on another engine than a file. name is what people are told,
+// New returns a store on another engine than a file. name is its name in messages,
 // without secrets.
 func New(e Engine, n Native, name string) *Store {
 	return &Store{engine: e, native: n, name: name, path: name, lives: heartbeatLocks()}
 }
 
-// Path is the full path of the file, or what another database is called.
+// Path returns the full path of the file, or the name of another database.
 func (s *Store) Path() string { return s.path }
 
-// Locks tell which runs are alive.
+// Locks returns the locks that show which runs are alive.
 func (s *Store) Locks() *runLocks { return s.lives }
 
-// DB is the database, for what [Store.Each] and [Store.Submit] cannot do.
+// DB returns the database, for uses that [Store.Each] and [Store.Submit] do not cover.
 func (s *Store) DB() *sql.DB { return s.native.DB }
 
-// Sizes returns the bytes that entries take, and those that are free.
+// Sizes returns the bytes of entries, and the free bytes.
 func (s *Store) Sizes(ctx context.Context) (used, free int64, err error) {
 	err = s.native.DB.QueryRowContext(ctx, s.native.Sizes).Scan(&used, &free)
 	return used, free, err
@@ -135,7 +135,7 @@ func (s *Store) Broken(ctx context.Context, found func(entry, message string)) e
 	return nil
 }
 
-// Shrink gives free space back to the disk, where the database does not do so by itself.
+// Shrink gives free space back to the disk, if the database does not do so by itself.
 func (s *Store) Shrink(ctx context.Context) error {
 	for _, text := range s.native.Shrink {
 		if _, err := s.native.DB.ExecContext(ctx, text); err != nil {
@@ -163,8 +163,8 @@ func (s *Store) AsOf(ctx context.Context, do func(Reader) error) (err error) {
 	})
 }
 
-// Vanished is [ErrVanished] where the file at the path is not the one that was
-// opened. Later writes are lost with the last process that has it open.
+// Vanished returns [ErrVanished] if the file at the path is not the opened one. Later
+// writes are lost with the last process that has it open.
 func (s *Store) Vanished() error {
 	if s.vanished == nil {
 		return nil
@@ -172,18 +172,18 @@ func (s *Store) Vanished() error {
 	return s.Fault("look at the file", s.vanished())
 }
 
-// Submit has a change made alone, see [Engine].
+// Submit makes a change alone, see [Engine].
 func (s *Store) Submit(ctx context.Context, do func(*Tx) error) error {
 	return s.engine.Submit(ctx, Alone, do)
 }
 
-// Alongside has a change made that is right next to all others of its kind, see
-// [Order].
+// Alongside makes a change that is right next to all others of its kind, see [Order].
 func (s *Store) Alongside(ctx context.Context, do func(*Tx) error) error {
 	return s.engine.Submit(ctx, Alongside, do)
 }
 
-// Single has a change made by statements in one round trip, see [Single]. The error is [ErrRefused] where the database has no such way.
+// Single makes a change by statements in one round trip, see [Single]. The error is
+// [ErrRefused] if the database cannot do so.
 func (s *Store) Single(ctx context.Context, order Order, statements ...Statement) error {
 	if single, ok := s.engine.(Single); ok {
 		return single.Single(ctx, order, statements...)
@@ -206,7 +206,8 @@ func each(ctx context.Context, in querier, do func(*sql.Rows) error, text string
 	return eachRow(rows, err, do)
 }
 
-// eachRow calls do for every row and closes them. The error is that of the query.
+// eachRow calls do for every row and closes the rows. The error comes from do or from
+// the query.
 func eachRow(rows *sql.Rows, queried error, do func(*sql.Rows) error) (err error) {
 	if queried != nil {
 		return queried
@@ -224,8 +225,7 @@ func eachRow(rows *sql.Rows, queried error, do func(*sql.Rows) error) (err error
 // database. Changes after it are refused.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Fault says what was done with which ledger when the error came up, and what
-// to do about it.
+// Fault describes an error: the action, the ledger, and what to do about it.
 func (s *Store) Fault(op string, err error) error { return fault(s.engine, s.name, op, err) }
 
 func fault(e Engine, name, op string, err error) error {

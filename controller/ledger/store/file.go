@@ -35,22 +35,22 @@ var (
 	// errCut is found before the file is opened: SQLite itself reads the pages
 	// that are there, and finds later that some are not.
 	errCut = errors.New("the file is damaged: its end is missing")
-	// ErrVanished means that the file at the path is not the one that was
-	// opened: somebody removed it or put another one in its place.
+	// ErrVanished means that the file at the path is not the opened one: somebody
+	// removed or replaced it.
 	ErrVanished = errors.New("the file was removed or replaced while it was in use")
 	// ErrReadOnly refuses a write to a file that was opened to be read.
 	ErrReadOnly = errors.New("it was opened to be read, and nothing is stored")
 )
 
-// IsDamaged reports whether an error says that the file cannot be read as a
-// ledger, regardless of who opens it.
+// IsDamaged reports whether an error means that the file cannot be read as a ledger,
+// regardless of who opens it.
 func IsDamaged(err error) bool {
 	kind := code(err)
 	return kind == sqlite3.SQLITE_NOTADB || kind == sqlite3.SQLITE_CORRUPT || errors.Is(err, errCut)
 }
 
-// IsUnwritable reports whether an error says that the file or its folder may
-// not be written.
+// IsUnwritable reports whether an error means that the file or its folder may not be
+// written.
 func IsUnwritable(err error) bool {
 	switch code(err) {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
@@ -59,8 +59,8 @@ func IsUnwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// prepareFile makes the file and its folder where they are missing, for their
-// owner only, and gives its full path.
+// prepareFile makes the file and its folder if they are missing, for their owner only,
+// and returns its full path.
 func prepareFile(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -82,10 +82,9 @@ func prepareFile(path string) (string, error) {
 	return path, f.Close()
 }
 
-// whole reports with errCut a file that is shorter than its header says. SQLite
-// takes care of a log. Another process that closes the file writes the header before
-// the pages that the header counts, so that only a second look that finds the same
-// as the first one decides.
+// whole reports with errCut a file that is shorter than its header says. SQLite takes
+// care of a log. Another process that closes the file writes the header before the
+// pages that the header counts, so only a second look with the same result decides.
 func whole(path string) error {
 	for first := (extent{}); ; {
 		found, err := extentOf(path)
@@ -99,9 +98,9 @@ func whole(path string) error {
 	}
 }
 
-// extent is the size of a file and what its header says about it.
+// extent is the size of a file and the size in its header.
 type extent struct {
-	bytes, counted int64   // counted is 0 where the header says nothing valid
+	bytes, counted int64   // counted is 0 if the header has no valid size
 	changes        [4]byte // counts the transactions of the file
 	log            bool    // it has a log
 }
@@ -115,17 +114,17 @@ func extentOf(path string) (extent, error) {
 	defer f.Close()
 	header := make([]byte, headerBytes)
 	if _, err := io.ReadFull(f, header); err != nil {
-		return extent{}, nil // it is empty, or SQLite says what it is
+		return extent{}, nil // it is empty, or SQLite reports what it is
 	}
 	info, err := f.Stat()
 	if err != nil {
 		return extent{}, err
 	}
 	found := extent{bytes: info.Size(), changes: [4]byte(header[24:28])}
-	// The count of pages is one of this version of the file where the next two agree.
+	// The count of pages belongs to this version of the file if the next two agree.
 	if bytes.HasPrefix(header, []byte("SQLite format 3\x00")) && bytes.Equal(header[24:28], header[92:96]) {
 		size := int64(binary.BigEndian.Uint16(header[16:]))
-		if size == 1 { // what 65,536 is written as
+		if size == 1 { // the encoding of 65,536
 			size = 1 << 16
 		}
 		found.counted = int64(binary.BigEndian.Uint32(header[28:])) * size
@@ -150,8 +149,8 @@ func dsn(path, mode string, wait time.Duration) string {
 	return u.String()
 }
 
-// The modes that a file is opened in. One that is unchanging has no log, and
-// its folder may not be written either.
+// The modes in which a file is opened. An unchanging one has no log, and its folder may
+// be read-only, too.
 const (
 	writable   = "rw"
 	readable   = "ro"
@@ -191,8 +190,8 @@ func (s *file) Hint(err error) string {
 	return ""
 }
 
-// patiently calls do again while another process holds the file. SQLite itself
-// does not wait where two of them change its mode.
+// patiently calls do again while another process holds the file. SQLite itself does not
+// wait if two processes change its mode.
 func patiently(ctx context.Context, wait time.Duration, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -209,7 +208,7 @@ func patiently(ctx context.Context, wait time.Duration, do func() error) error {
 	}
 }
 
-// code is the kind of an error of SQLite, or 0.
+// code returns the kind of SQLite's error, or 0.
 func code(err error) int {
 	var fault *sqlite.Error
 	if !errors.As(err, &fault) {
@@ -218,8 +217,8 @@ func code(err error) int {
 	return fault.Code() & 0xff // the rest is detail
 }
 
-// migrate runs the numbered scripts that the file has not seen. How many it
-// has seen is in its user_version: a handful of scripts needs no library.
+// migrate runs the numbered scripts that the file lacks. Its user_version is the number
+// of scripts that it has run: a handful of scripts needs no library.
 func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	scripts, err := fs.Glob(migrations, "*.sql")
 	if err != nil {
@@ -229,8 +228,8 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	if err != nil {
 		return err
 	}
-	// A writer that keeps a log does not hold up readers. It is asked for only
-	// now that the file is known to be ours, for the mode is written into it.
+	// A writer with a log does not delay readers. The mode is set only now that the
+	// file is known to be ours, since it is written into the file.
 	if _, err := conn.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil || version == len(scripts) {
 		return err
 	}
@@ -245,7 +244,7 @@ func migrate(ctx context.Context, conn *sql.Conn, migrations fs.FS) error {
 	return err
 }
 
-// schemaVersion returns how many scripts the file has seen; 0 when it is empty.
+// schemaVersion returns how many scripts the file has run; 0 if it is empty.
 func schemaVersion(ctx context.Context, conn *sql.Conn, known int) (int, error) {
 	var id, version, tables int
 	err := conn.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
@@ -262,7 +261,7 @@ func schemaVersion(ctx context.Context, conn *sql.Conn, known int) (int, error) 
 }
 
 func apply(ctx context.Context, conn *sql.Conn, migrations fs.FS, scripts []string) error {
-	// Another process may have been quicker; from here on nobody else writes.
+	// Another process may have been quicker; from here on no other process writes.
 	version, err := schemaVersion(ctx, conn, len(scripts))
 	if err != nil {
 		return err

@@ -19,20 +19,20 @@ func lockByte(f *os.File, at int64) error {
 	return syscall.FcntlFlock(f.Fd(), setFileLock, section(syscall.F_WRLCK, at))
 }
 
-// byteTaken locks a byte unless somebody else has it. Where there are no locks
-// nobody has.
+// byteTaken locks a byte unless another process has it. If locks are not available,
+// none has.
 func byteTaken(f *os.File, at int64) bool {
 	err := lockByte(f, at)
 	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES)
 }
 
 func unlockByte(f *os.File, at int64) {
-	// The lock goes with the file, even if this fails.
+	// The lock ends with the file, even if this fails.
 	_ = syscall.FcntlFlock(f.Fd(), setFileLock, section(syscall.F_UNLCK, at))
 }
 
-// byteLocked reports whether somebody else has locked a byte. A byte counts as
-// locked if that cannot be determined.
+// byteLocked reports whether another process has locked a byte. A byte counts as locked
+// if that cannot be determined.
 func byteLocked(f *os.File, at int64) bool {
 	asked := section(syscall.F_WRLCK, at)
 	return syscall.FcntlFlock(f.Fd(), getFileLock, asked) != nil || asked.Type != syscall.F_UNLCK

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Elsewhere locks belong to the process or there are none, so that a killed
-// run is known only by its leases ending.
+// On other systems locks belong to the process or do not exist, so a killed run only
+// shows by the end of its leases.
 
 func lockByte(*os.File, int64) error { return errors.ErrUnsupported }
 

@@ -19,7 +19,7 @@ import (
 // temporary folder until it is closed.
 func Read(ctx context.Context, cfg Config) (*Store, error) {
 	s := &file{path: cfg.Path, reads: map[string]*sql.Stmt{}, stop: make(chan struct{})}
-	close(s.stop) // nobody takes writes up
+	close(s.stop) // writes are no longer taken
 	s.refuse = ErrReadOnly
 	path, err := filepath.Abs(cfg.Path)
 	if err != nil {
@@ -27,7 +27,7 @@ func Read(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	for _, mode := range []string{readable, unchanging} {
 		if mode == unchanging && hasLog(path) {
-			continue // what is in the log would not be seen
+			continue // changes in the log would be missed
 		}
 		current, err := s.reading(ctx, path, mode, cfg)
 		if current {
@@ -108,8 +108,8 @@ func copyFile(to, from string) (err error) {
 }
 
 // SetAside renames a damaged file with its log, so that a new one can be made in its
-// place, and returns the new name. The file stays where it is when it is not
-// the one that was found damaged.
+// place, and returns the new name. The file stays in its place if it is not the one
+// that was found damaged.
 func SetAside(path string, found os.FileInfo, now time.Time) (string, error) {
 	aside := path + ".damaged-" + now.UTC().Format("20060102T150405.000Z")
 	if at, err := os.Stat(path); err != nil || !os.SameFile(at, found) {

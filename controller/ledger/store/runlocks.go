@@ -11,27 +11,26 @@ import (
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
-// runLocks tell which runs on this machine are alive. Every run locks a byte of
-// one file, its slot, for as long as it lives, and the system lets go of the
-// lock with the process. Where there are no such locks the slot is 0, and a
-// run that was killed is waited for until its leases end. They are safe for
-// concurrent use.
+// runLocks record which runs on this machine are alive. Every run locks a byte of one
+// file, its slot, for as long as it lives, and the system releases the lock with the
+// process. Without such locks the slot is 0, and others wait for a killed run until its
+// leases end. They are safe for concurrent use.
 type runLocks struct {
 	path string
 
 	mu sync.Mutex
-	// file is opened when it is needed; slots are those of this process. Both
-	// are guarded by mu.
+	// file is opened when it is needed; slots are the slots of this process. Both are
+	// guarded by mu.
 	file  *os.File
 	slots map[int64]bool
 }
 
-// newLocks returns those who share the file at path, which is made when the first
-// run begins.
+// newLocks returns the locks of processes that share the file at path, which is made
+// when the first run begins.
 func newLocks(path string) *runLocks { return &runLocks{path: path, slots: map[int64]bool{}} }
 
-// heartbeatLocks returns those who share no file: everybody else may be alive as far as
-// they can tell, until their leases end.
+// heartbeatLocks returns locks without a shared file: every other run counts as alive
+// until its leases end.
 func heartbeatLocks() *runLocks { return newLocks("") }
 
 // Begin names a new run and locks its slot.
@@ -60,7 +59,7 @@ func (v *runLocks) open() error {
 	return err
 }
 
-// openFile returns the file, or nil where it cannot be had.
+// openFile returns the file, or nil if it cannot be opened.
 func (v *runLocks) openFile() *os.File {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,7 +69,7 @@ func (v *runLocks) openFile() *os.File {
 	return v.file
 }
 
-// End lets go of a slot.
+// End releases a slot.
 func (v *runLocks) End(slot int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,7 +86,7 @@ func (v *runLocks) Mine(run string) bool {
 	return v.slots[slotOf(run)]
 }
 
-// Alive reports whether a run lives, or may live as far as anybody can tell.
+// Alive reports whether a run is alive, or may be.
 func (v *runLocks) Alive(run string) bool {
 	slot := slotOf(run)
 	v.mu.Lock()
@@ -107,7 +106,7 @@ func slotOf(run string) int64 {
 	return slot
 }
 
-// Close lets go of every slot.
+// Close releases every slot.
 func (v *runLocks) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package store is a database with tables: a SQLite file with one writer and many
 // readers, or another [Engine].
 //
-// [Open] gives a [Store] on a file. Changes go through [Store.Submit], which
-// returns when they are on disk, and which has those that come in at once share a
-// transaction. Readers use [Store.Each] and never wait for a writer.
+// [Open] opens a [Store] on a file. Changes go through [Store.Submit], which returns
+// when they are on disk, and which lets simultaneous changes share a transaction.
+// Readers use [Store.Each] and never wait for a writer.
 package store
 
 import (
@@ -21,8 +21,8 @@ import (
 
 // A Config says where the file is.
 type Config struct {
-	// Path is the file. It and its folder are made when they are missing, for
-	// nobody but their owner.
+	// Path is the file. It and its folder are made if they are missing, accessible to
+	// their owner only.
 	Path string
 	// Wait bounds how long a write waits for other processes that write to the
 	// same file.
@@ -42,7 +42,7 @@ type file struct {
 	opened os.FileInfo
 	db     *sql.DB
 	lives  *runLocks
-	refuse error // every write, where it is not nil
+	refuse error // the error of every write, unless it is nil
 
 	mu    sync.Mutex
 	reads map[string]*sql.Stmt // by text; guarded by mu
@@ -52,9 +52,9 @@ type file struct {
 	close  func() error
 }
 
-// Open opens the file and brings its schema up to date. Errors say what to do
-// about a file that is not a ledger, that is damaged, that a newer version wrote,
-// that is locked, or that cannot be written.
+// Open opens the file and brings its schema up to date. The errors say what to do about
+// a file that is not a ledger, is damaged, was written by a newer version, is locked,
+// or cannot be written.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s, err := openFile(ctx, cfg)
 	if err != nil {
@@ -80,14 +80,14 @@ func openFile(ctx context.Context, cfg Config) (*file, error) {
 	return s, nil
 }
 
-// store is the file as others use it.
+// store is the public view of the file.
 func (s *file) store() *Store {
 	native := ofSQLite
 	native.DB = s.db
 	return &Store{engine: s, native: native, name: filepath.ToSlash(s.path), path: s.full, lives: s.lives, vanished: s.vanished}
 }
 
-// ofSQLite is what SQLite does in its own way.
+// ofSQLite is the behavior that is SQLite's own.
 var ofSQLite = Native{
 	Sizes: "SELECT (page_count - freelist_count) * page_size, freelist_count * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
 	Faults: []string{
@@ -97,8 +97,7 @@ var ofSQLite = Native{
 	Shrink: []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"},
 }
 
-// connect notes which file it is and has connections to it opened when they
-// are needed.
+// connect records which file it is. Connections to it are opened when they are needed.
 func (s *file) connect(path, mode string, wait time.Duration) error {
 	opened, err := os.Stat(path)
 	if err == nil {
@@ -128,7 +127,7 @@ type connector struct {
 	store  *file
 }
 
-// Driver is that of SQLite.
+// Driver is the driver of SQLite.
 func (c *connector) Driver() driver.Driver { return c.driver }
 
 // Connect opens a connection.
@@ -154,7 +153,7 @@ func (s *file) vanished() error {
 	return nil
 }
 
-// start begins to write over a connection of its own.
+// start begins to write over a separate connection.
 func (s *file) start(conn *sql.Conn) {
 	ended := make(chan error)
 	go func() { ended <- s.writer(conn) }()
@@ -164,7 +163,7 @@ func (s *file) start(conn *sql.Conn) {
 	})
 }
 
-// prepare brings the schema up to date and has the caller load what it needs.
+// prepare brings the schema up to date and lets the caller load the data that it needs.
 func (s *file) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -182,8 +181,8 @@ func (s *file) prepare(ctx context.Context, cfg Config) (*sql.Conn, error) {
 // Close waits until the writes that were taken up are on disk and closes the file.
 func (s *file) Close() error { return s.close() }
 
-// Query reads. Statements are prepared once, for most of the time of a small
-// query goes into that.
+// Query reads. Statements are prepared once, since preparing takes most of the time of
+// a small query.
 func (s *file) Query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	s.mu.Lock()
 	stmt, ok := s.reads[text]

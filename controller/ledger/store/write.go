@@ -31,19 +31,19 @@ func newTurn(conn *sql.Conn) *turn {
 	return t
 }
 
-// withConn calls do with statements over a connection that nothing is written over
-// yet, each in a transaction of its own.
+// withConn calls do with statements over a connection that has no transaction yet; each
+// statement is its own transaction.
 func withConn(conn *sql.Conn, do func(*Tx) error) error {
 	t := newTurn(conn)
 	return errors.Join(do(t.Tx), t.forget())
 }
 
-// ErrClosed is what writers get after Close.
+// ErrClosed is the error of writes after Close.
 var ErrClosed = errors.New("it is closed")
 
-// Submit has a change written and returns when it is durable. ctx can end the
-// wait only before the change is taken up. The change may be called twice, and
-// what it did the first time is then undone in the database only.
+// Submit passes a change to the writer and returns when it is durable. ctx can end the
+// wait only before the change is started. The change may be called twice, and the
+// effect of its first call is then undone in the database only.
 //
 // All changes to a file are made one after the other, whatever their order says.
 func (s *file) Submit(ctx context.Context, _ Order, do func(*Tx) error) error {
@@ -61,9 +61,9 @@ func (s *file) Submit(ctx context.Context, _ Order, do func(*Tx) error) error {
 	}
 }
 
-// writer is the only goroutine that writes. The changes that come in while one
-// transaction is flushed to disk go into the next together, so that they share
-// its flush. It ends when the ledger is closed, with what went wrong then.
+// writer is the only goroutine that writes. The changes that arrive while one
+// transaction is flushed to disk are made together in the next, so that they share its
+// flush. It ends when the ledger is closed, with the error of closing.
 func (s *file) writer(conn *sql.Conn) error {
 	t := newTurn(conn)
 	t.lock = s.lives.WriteLock()
@@ -90,8 +90,8 @@ func (s *file) gather(first write) []write {
 	return batch
 }
 
-// commit writes a batch. When one of its changes fails, each is written again
-// in a transaction of its own, so that it fails alone.
+// commit writes a batch. When one of its changes fails, each is written again in its
+// own transaction, so that it fails alone.
 func (t *turn) commit(batch []write) {
 	failed, err := t.transact(batch)
 	if !failed || len(batch) == 1 {
@@ -106,8 +106,8 @@ func (t *turn) commit(batch []write) {
 	}
 }
 
-// transact makes all changes or none. failed reports that a change was at
-// fault rather than the transaction.
+// transact makes all changes or none. failed reports that a change and not the
+// transaction failed.
 func (t *turn) transact(batch []write) (failed bool, err error) {
 	defer t.lock.Acquire()()
 	if err := t.Exec("BEGIN IMMEDIATE"); err != nil {
@@ -126,8 +126,8 @@ func (t *turn) transact(batch []write) (failed bool, err error) {
 	return false, nil
 }
 
-// rollback undoes a transaction. It can fail only where there is none any
-// more, because SQLite has undone it itself, as it does when the disk is full.
+// rollback undoes a transaction. It can fail only if there is none any more, because
+// SQLite has undone it itself, as it does when the disk is full.
 func (t *turn) rollback() { _ = t.Exec("ROLLBACK") }
 
 // close ends the connection. A statement that is left open would keep the file
@@ -158,7 +158,7 @@ func (t *turn) Change(text string, args ...any) (int64, error) {
 func (t *turn) Row(text string, args ...any) *sql.Row {
 	stmt, err := t.prepare(text)
 	if err != nil {
-		// The text does not prepare; running it gives a row with that error.
+		// The text cannot be prepared; running it gives a row with that error.
 		return t.conn.QueryRowContext(context.Background(), text, args...)
 	}
 	return stmt.QueryRow(args...)

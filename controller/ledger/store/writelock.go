@@ -2,28 +2,28 @@ package store
 
 import "time"
 
-// The bytes of the file of lives that writers lock. No run has them for a slot.
+// The bytes of the file of lives that writers lock. They are no run's slot.
 const (
 	nextWriter = 1<<62 + 1
 	thisWriter = 1<<62 + 2
 	turnPause  = 200 * time.Microsecond
-	// turnWait is many times what a transaction takes. A process that was
-	// stopped must not hold up the others for longer each time.
+	// turnWait is much longer than a transaction takes. A process that was stopped must
+	// not delay the others for longer each time.
 	turnWait = 250 * time.Millisecond
 )
 
-// A writeLock lets the writers of several processes write by turns. SQLite itself
-// lets a writer that has much to write begin again and again before another
-// comes to it, which may then wait for so long that its leases end.
+// A writeLock lets the writers of several processes take turns. SQLite itself lets a
+// writer with much to write begin again and again before another gets its turn, which
+// may then wait for so long that its leases end.
 type writeLock struct{ lives *runLocks }
 
-// writeLock is that of the writers of one ledger.
+// writeLock is the lock of one ledger's writers.
 func (v *runLocks) WriteLock() writeLock { return writeLock{v} }
 
-// Acquire waits until it is the caller's turn, and gives what to call when it is
-// over. One lock marks the writer, and another one the next in line, which holds
-// it until it writes. A process that waits for too long goes ahead: SQLite sees
-// to it that nobody else writes then.
+// Acquire waits for the caller's turn, and returns a function that ends the turn. One
+// lock marks the writer, and another one the next in line, which holds it until it
+// writes. A process that waits for too long goes ahead: SQLite then keeps others from
+// writing.
 func (t writeLock) Acquire() (release func()) {
 	f := t.lives.openFile()
 	if f == nil {
