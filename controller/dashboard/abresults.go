@@ -19,15 +19,16 @@ type abRow struct {
 	More                                         int // criteria
 }
 
-// A differenceView is a score under both prompts with its difference, drawn from
-// −1 to 1. Low and High are empty where it has no interval.
+// A differenceView is a score under both prompts with its difference, drawn from −1 to
+// 1. Low and High are empty if it has no interval.
 type differenceView struct {
 	Name, A, B, Delta, Interval string
 	X, Low, High                string
 	Drawn                       bool
 }
 
-// forestMiddle is where the drawing of a difference has its 0, and half of its width.
+// forestMiddle is the position of 0 in the drawing of a difference, and half of its
+// width.
 const forestMiddle = 60
 
 // runAB is the page of the A/B tests of a run: how each compared its two prompts.
@@ -49,7 +50,7 @@ func (s *Site) runAB(r *http.Request) (view, error) {
 	return view{Template: "ab", Title: "A/B results", Body: body}, nil
 }
 
-// compared are the rows that compare two prompts.
+// compared returns the rows that compare two prompts.
 func compared(r *report.Report) []*report.Row {
 	var rows []*report.Row
 	for i := range r.Cases {

@@ -26,8 +26,8 @@ func (p *evaluatorPair) Rate() float64 { return float64(p.BothPass+p.BothFail) /
 
 // Kappa is Cohen's κ = (p − e) / (1 − e), the share p on which they agree beyond the
 // share e on which they would by chance (J. Cohen, A Coefficient of Agreement for
-// Nominal Scales, Educational and Psychological Measurement 20, 1960). ok is false where
-// chance alone explains everything, because both always say the same.
+// Nominal Scales, Educational and Psychological Measurement 20, 1960). ok is false if
+// chance alone explains everything, because both always give the same answer.
 func (p *evaluatorPair) Kappa() (kappa float64, ok bool) {
 	n := float64(p.Cases())
 	a, b := float64(p.BothPass+p.OnlyA)/n, float64(p.BothPass+p.OnlyB)/n
@@ -38,10 +38,11 @@ func (p *evaluatorPair) Kappa() (kappa float64, ok bool) {
 	return (p.Rate() - chance) / (1 - chance), true
 }
 
-// countPairs returns the pairs of evaluators of a report, those first that disagree most
-// often. Evaluators are the same where their names are; members of a composite count as
-// evaluators under its name and their own. unpaired is how many cases have more than
-// [mostEvaluators], of which the first are compared.
+// countPairs returns the pairs of evaluators of a report, those with the most
+// disagreement first. Evaluators with the same name are the same; members of a
+// composite count as evaluators under its name and their own. unpaired is how many
+// cases have more than [mostEvaluators], of whose evaluators only the first are
+// compared.
 func countPairs(r *report.Report) (pairs []*evaluatorPair, unpaired int) {
 	found := map[[2]string]*evaluatorPair{}
 	for i := range r.Cases {
@@ -67,7 +68,7 @@ func countPairs(r *report.Report) (pairs []*evaluatorPair, unpaired int) {
 }
 
 // add counts one case for two evaluators. A composite and its own member are not
-// compared: one is made of the other.
+// compared, since one depends on the other.
 func addPair(found map[[2]string]*evaluatorPair, row *report.Row, x, y report.EvaluatorScore) {
 	if x.Name == y.Name || isMember(x.Name, y.Name) || isMember(y.Name, x.Name) {
 		return
@@ -96,7 +97,7 @@ func addPair(found map[[2]string]*evaluatorPair, row *report.Row, x, y report.Ev
 	}
 }
 
-// separator is between the name of a composite and that of its member.
+// separator is between the name of a composite and its member's.
 const memberSeparator = " / "
 
 // isMember reports whether name belongs to a member of outer.
@@ -107,7 +108,7 @@ func isMember(outer, name string) bool {
 // mostEvaluators bounds the evaluators of one case that are compared.
 const mostEvaluators = 24
 
-// flat are the evaluators with the members of composites.
+// flat returns the evaluators with the members of composites.
 func flatEvaluators(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
 	var out []report.EvaluatorScore
 	for _, e := range evaluators {

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// answers are the requests for what the pages show as JSON.
+// answers are the requests that return the contents of the pages as JSON.
 func (s *Site) answers() map[string]func(*http.Request) (any, error) {
 	return map[string]func(*http.Request) (any, error){
 		"/api/runs":             s.apiRuns,
@@ -23,15 +23,15 @@ func (s *Site) answers() map[string]func(*http.Request) (any, error) {
 	}
 }
 
-// Requests are the paths for programs, in order: those that are answered with JSON, and
-// the events. All are read by GET.
+// Requests returns the paths for programs, in order: those answered with JSON, and the
+// events. All are read by GET.
 func Requests() []string {
 	out := append(slices.Collect(maps.Keys((&Site{}).answers())), livePath)
 	slices.Sort(out)
 	return out
 }
 
-// api adds what the pages show as JSON.
+// api adds the requests that return the contents of the pages as JSON.
 func (s *Site) api() {
 	for path, answer := range s.answers() {
 		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -50,13 +50,13 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(body) // nobody is left to be told
+	_ = enc.Encode(body) // the client is gone
 }
 
 // most is how many items an answer has, at most.
 const most = 500
 
-// limit is how many items a request asks for.
+// limit returns how many items a request asks for.
 func limit(r *http.Request) int {
 	n, err := strconv.Atoi(r.URL.Query().Get("limit"))
 	if err != nil || n < 1 {
@@ -106,7 +106,7 @@ func (s *Site) apiRuns(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// apiRun is the report of a run without its cases, which have pages of their own.
+// apiRun returns the report of a run without its cases, which have their own pages.
 func (s *Site) apiRun(r *http.Request) (any, error) {
 	run, err := s.reports.get(r.Context(), r.PathValue("run"))
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Site) apiRun(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// apiCases are the cases of a run that a filter shows.
+// apiCases returns the cases of a run that a filter selects.
 func (s *Site) apiCases(r *http.Request) (any, error) {
 	run, err := s.reports.get(r.Context(), r.PathValue("run"))
 	if err != nil {

@@ -40,14 +40,14 @@ type caseBody struct {
 	History                 caseHistory
 }
 
-// A sampleView is one conversation with what was measured on it.
+// A sampleView is one conversation with its measurements.
 type sampleView struct {
 	Title  string
 	System string
 	Turns  []turnView
 	Notes  []string
 	Judges []judgeView
-	// MoreTurns and MoreNotes count those that are not shown.
+	// MoreTurns and MoreNotes count the hidden ones.
 	MoreTurns, MoreNotes int
 }
 
@@ -58,20 +58,20 @@ type turnView struct {
 	More  int // tool calls
 }
 
-// A citation is what a criterion says about a turn.
+// A citation is the remark of a criterion about a turn.
 type citation struct {
 	Name, Note string
 	Bad        bool
 }
 
-// A judgeView is what one evaluator measured.
+// A judgeView has the measurements of one evaluator.
 type judgeView struct {
 	Name, Reason string
 	Criteria     []criterionView
 	More         int // criteria
 }
 
-// A criterionView is one thing that was measured.
+// A criterionView is one measurement.
 type criterionView struct {
 	Name, Score, Note string
 	Bad               bool
@@ -115,8 +115,8 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 	return view{Template: "case", Title: body.Name, Body: body}, nil
 }
 
-// scopeOf is what may be shown with a run: what everybody reads, and what its own pull
-// request wrote.
+// scopeOf returns the scope that may be shown with a run: the entries that everybody
+// may read, and those of its own pull request.
 func scopeOf(run ledger.Run) ledger.Scope {
 	if run.PullRequest != 0 {
 		return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: run.Repository, PullRequest: run.PullRequest}}
@@ -124,8 +124,8 @@ func scopeOf(run ledger.Run) ledger.Scope {
 	return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator, Repository: run.Repository}}
 }
 
-// samples adds the conversations that the verdict rests on. Where the ledger has them
-// no more, those of the report remain.
+// samples adds the conversations on which the verdict rests. If the ledger no longer
+// has them, the report's remain.
 func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, row *report.Row) error {
 	decided, err := s.cfg.Ledger.Decided(ctx, scope, []string{row.Digest})
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 	return out
 }
 
-// clipped bounds what is shown of messages.
+// clipped bounds the shown length of messages.
 func (s *Site) clipped(messages []schema.Message, room *int) []schema.Message {
 	out := make([]schema.Message, 0, len(messages))
 	for _, m := range messages {
@@ -212,7 +212,7 @@ func (s *Site) clipped(messages []schema.Message, room *int) []schema.Message {
 	return out
 }
 
-// clip is a foreign text without secrets, as far as there is room for it.
+// clip returns a foreign text without secrets, cut to the available room.
 func (s *Site) clip(text string, room *int) string {
 	text = textfmt.Clean(s.cfg.Hide(text))
 	most := min(mostTurn, max(*room, 100))
@@ -230,19 +230,19 @@ func (s *Site) clip(text string, room *int) string {
 type definition struct {
 	File, About string
 	Lines       []line
-	// Cut says that there are more lines than are shown.
+	// Cut says that there are more lines.
 	Cut bool
 }
 
-// A line is one of a file; On marks that of the case.
+// A line is a line of a file; On marks the lines of the case.
 type line struct {
 	Number int
 	Text   string
 	On     bool
 }
 
-// definition reads the file of a case at the commit of a run. One that cannot be read
-// says why.
+// definition reads the file of a case at the commit of a run. If it cannot be read, the
+// result says why.
 func (s *Site) definition(ctx context.Context, run *stored, row *report.Row) definition {
 	out := definition{File: s.line(row.File)}
 	if s.cfg.Files == nil || row.File == "" {

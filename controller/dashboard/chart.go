@@ -14,7 +14,7 @@ import (
 const (
 	chartWidth  = 640
 	chartHeight = 150
-	chartLeft   = 34 // where the labels of the scores are
+	chartLeft   = 34 // the place of the labels of the scores
 	chartMargin = 10
 )
 
@@ -23,7 +23,7 @@ type point struct {
 	X, Y string
 	Bad  bool
 	Tip  string
-	// Low and High are where the interval of the score ends; empty where it has none.
+	// Low and High are the ends of the score's interval; empty if it has none.
 	Low, High string
 }
 
@@ -34,10 +34,10 @@ type curve struct {
 	Points []point
 	// Intervals says that a point has one.
 	Intervals bool
-	// Changes are where the case, or what it is judged with, was changed.
+	// Changes mark where the case, or its evaluators, changed.
 	Changes []mark
 	Grid    []tick
-	// First and Last are the ends of the time axis; Last is empty where they are one.
+	// First and Last are the ends of the time axis; Last is empty if they are equal.
 	First, Last string
 }
 
@@ -48,7 +48,7 @@ type mark struct{ X, Tip string }
 type tick struct{ Y, TextY, Label string }
 
 // curveOf draws the judgements with their intervals, which may be nil, the oldest on
-// the left; one without points for none that has a score.
+// the left; it returns a curve without points if none has a score.
 func curveOf(judged []ledger.PastJudgement, intervals []*stats.Interval) curve {
 	c := curve{Label: passes(judged), First: formatTime(judged[0].At)}
 	if last := formatTime(judged[len(judged)-1].At); last != c.First {
@@ -86,7 +86,7 @@ func curveOf(judged []ledger.PastJudgement, intervals []*stats.Interval) curve {
 	return c
 }
 
-// commitLabel returns what was judged: " at 1234567", or " at base 1234567".
+// commitLabel names the judged commit: " at 1234567", or " at base 1234567".
 func commitLabel(j ledger.PastJudgement) string {
 	switch {
 	case len(j.Commit) != 40: // a working tree
@@ -97,7 +97,7 @@ func commitLabel(j ledger.PastJudgement) string {
 	return " at " + html.ShortCommit(j.Commit)
 }
 
-// height is where a score is on the chart.
+// height returns the position of a score on the chart.
 func height(score float64) float64 {
 	return chartMargin + (1-min(1, max(0, score)))*(chartHeight-2*chartMargin)
 }
@@ -128,8 +128,8 @@ func passes(judged []ledger.PastJudgement) string {
 	return out
 }
 
-// flakeRate is the share of judgements of the current definition that differ from its
-// most frequent verdict; ok is false for fewer than two.
+// flakeRate returns the share of judgements of the current definition that differ from
+// its most frequent verdict; ok is false for fewer than two.
 func flakeRate(judged []ledger.PastJudgement) (rate float64, of int, ok bool) {
 	counts := map[verdict.Verdict]int{}
 	most := 0
@@ -154,7 +154,7 @@ type bars struct {
 	Label, Text string
 	Bars        []bar
 	Most        string
-	// First and Last are the ends of the time axis; Last is empty where they are one.
+	// First and Last are the ends of the time axis; Last is empty if they are equal.
 	First, Last string
 }
 

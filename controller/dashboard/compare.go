@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// compareURL is the address of a comparison below the root.
+// compareURL returns the address of a comparison below the root.
 func compareURL(a, b string) string { return "/compare?" + url.Values{"a": {a}, "b": {b}}.Encode() }
 
 // commitName is a commit, or how it begins.
@@ -39,8 +39,8 @@ func (s *Site) find(r *http.Request, name string) (*stored, error) {
 	return s.reports.get(r.Context(), name)
 }
 
-// A change is how one case differs between two runs: worse, better, score, changed, in
-// an error, skipped or found in one of them alone, or same.
+// A change is the difference of one case between two runs: worse, better, score,
+// changed, in an error, skipped or found in only one of them, or same.
 type change struct {
 	a, b *report.Row
 	kind string
@@ -51,7 +51,7 @@ var changeKinds = []string{
 	"worse", "error here", "error before", "better", "lower", "higher", "skipped here", "skipped before", "only here", "only before", "same",
 }
 
-// rank orders verdicts from good to bad; 0 for those that are none.
+// rank orders verdicts from good to bad; 0 for other words.
 var rank = map[verdict.Verdict]int{verdict.Pass: 1, verdict.Borderline: 2, verdict.Fail: 3}
 
 // The states of a case in a run other than judged.
@@ -104,15 +104,15 @@ func kindOfChange(a, b *report.Row) string {
 	return "higher"
 }
 
-// A subject is a run, or what one target did in it, that is compared with another.
+// A subject is a run, or the part of it with one target, that is compared with another.
 type subject struct {
 	*stored
 	// target is empty for the whole run.
 	target string
 }
 
-// rows are the cases of the subject by what they are compared under: their name or, where
-// targets are compared, their key. The order is that of the report.
+// rows are the cases of the subject by the key of the comparison: their name or, if
+// targets are compared, their key. The order comes from the report.
 func (x subject) cases() (names []string, rows map[string]*report.Row) {
 	rows = make(map[string]*report.Row, len(x.report.Cases))
 	for i := range x.report.Cases {
@@ -128,7 +128,7 @@ func (x subject) cases() (names []string, rows map[string]*report.Row) {
 	return names, rows
 }
 
-// subjectOf is the run with an id or commit, as far as it is of a target.
+// subjectOf returns the part of the run with an id or commit that has this target.
 func (s *Site) subjectOf(r *http.Request, run, target string) (subject, error) {
 	found, err := s.find(r, run)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Site) subjectOf(r *http.Request, run, target string) (subject, error) {
 	return subject{found, target}, nil
 }
 
-// targetsOf are the names of the targets of a report's cases, in their order.
+// targetsOf returns the names of the targets of a report's cases, in their order.
 func targetsOf(r *report.Report) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -153,13 +153,13 @@ func targetsOf(r *report.Report) []string {
 	return names
 }
 
-// knownTargets lists what may be written.
+// knownTargets lists the accepted names.
 func knownTargets(r *report.Report) string {
 	names := targetsOf(r)
 	return "write one of " + textfmt.Clip(textfmt.Line(strings.Join(names, ", ")), 200)
 }
 
-// changes are those of every case of two subjects, by kind and then by name.
+// changes returns the changes of all cases of two subjects, by kind and then by name.
 func changes(a, b subject) []change {
 	var out []change
 	wasNames, was := a.cases()
@@ -246,16 +246,16 @@ func (s *Site) compare(r *http.Request) (view, error) {
 	return view{Template: "compare", Title: title, Body: body}, nil
 }
 
-// A field is one of an address.
+// A field is a parameter of an address.
 type field struct{ Name, Value string }
 
-// fieldsOf are those that name what is compared.
+// fieldsOf returns the parameters that name the two sides.
 func fieldsOf(a, b subject) []field {
 	return slices.DeleteFunc([]field{{"a", a.ID}, {"b", b.ID}, {"target_a", a.target}, {"target_b", b.target}}, func(f field) bool { return f.Value == "" })
 }
 
-// meanDifference returns by how much the scores of the cases that have one on both sides
-// differ; empty where there is no such case.
+// meanDifference returns the mean difference of the scores of cases that have one on
+// both sides; empty if there is no such case.
 func meanDifference(all []change) string {
 	var deltas []float64
 	for _, c := range all {
@@ -319,7 +319,7 @@ func (s *Site) changeRow(c change, a, b subject) changeRow {
 	return out
 }
 
-// outcome is the verdict of a row with its score.
+// outcome returns the verdict of a row with its score.
 func outcome(row *report.Row) string {
 	switch {
 	case row == nil:

@@ -1,8 +1,8 @@
-// Package dashboard has the pages that show what is stored in a ledger: runs, their
-// cases with conversations and history, and comparisons of runs. It only reads.
+// Package dashboard has the pages that show the contents of a ledger: runs, their cases
+// with conversations and history, and comparisons of runs. It only reads.
 //
 // Most callers want [New]. Every page works without JavaScript, loads nothing from
-// another host, and escapes what a repository or a model says.
+// another host, and escapes all text of repositories and models.
 package dashboard
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/html"
 )
 
-// A Config says what is shown.
+// A Config describes the pages.
 type Config struct {
 	Ledger *ledger.Ledger
 	// Repository is the one whose runs are shown. Defaults to all.
@@ -33,16 +33,16 @@ type Config struct {
 	// Files opens the files of a commit, or of the working tree, so that definitions
 	// are shown. Defaults to showing none.
 	Files func(ctx context.Context, commit string) (fs.FS, error)
-	// Hide takes secrets out of every text. Defaults to [redact.Text].
+	// Hide removes secrets from every text. Defaults to [redact.Text].
 	Hide func(string) string
 	// Root is the path before all addresses on the pages, such as /r/shop. A caller
 	// that sets it strips it from the requests. Defaults to none.
 	Root string
-	// Home is where the name of the program leads. Defaults to the list of runs.
+	// Home is the link of the program's name. Defaults to the list of runs.
 	Home string
 	// Links returns further entries of the navigation. Defaults to none.
 	Links func(*http.Request) []Link
-	// Title is what the pages are about, such as the name of the repository.
+	// Title is the subject of the pages, such as the name of the repository.
 	Title string
 	// Board has the commits that are being judged. Defaults to none.
 	Board *board.Board
@@ -105,21 +105,21 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A view is a page with the name of its template and its title.
 type view struct {
 	Template, Title string
-	// Body is what the template is given.
+	// Body is the data of the template.
 	Body any
-	// Live says that the page is loaded again when there is a newer run.
+	// Live says that the page reloads when there is a newer run.
 	Live bool
 }
 
 // errNoPage means that nothing is at a path.
 var errNoPage = errors.New("there is no such page")
 
-// A mistake is what is wrong with an address.
+// A mistake is an error in an address.
 type mistake struct{ text string }
 
 func (m *mistake) Error() string { return m.text }
 
-// page answers GET requests of a path with what make returns.
+// page answers GET requests of a path with the result of make.
 func (s *Site) page(path string, make func(*http.Request) (view, error)) {
 	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 		v, err := make(r)
@@ -144,7 +144,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &wrong):
 		status = http.StatusBadRequest
 	case r.Context().Err() != nil:
-		return // nobody waits any more
+		return // the client is gone
 	}
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		writeJSON(w, status, map[string]any{"success": false, "error": s.cfg.Hide(err.Error())})
@@ -175,14 +175,14 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, v view)
 // Frame writes a page of another package with the navigation around it.
 func (s *Site) Frame(w http.ResponseWriter, r *http.Request, f Page) { s.shell.Write(w, r, f) }
 
-// livePath is where a page hears of newer runs, and refresh after how many seconds a
-// browser without JavaScript loads it again.
+// livePath is where a page learns of newer runs, and refresh after how many seconds a
+// browser without JavaScript reloads it.
 const (
 	livePath = "/api/events"
 	refresh  = 30
 )
 
-// A liveState is what a list of runs shows, in short.
+// A liveState is a short form of a list of runs.
 type liveState struct {
 	Newest  string        `json:"newest"`
 	Judging []board.Entry `json:"judging"`
@@ -213,10 +213,10 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// runURL is the path of a run.
+// runURL returns the path of a run.
 func (s *Site) runURL(run string) string { return s.cfg.Root + "/runs/" + url.PathEscape(run) }
 
-// caseURL is the path of a case in a run.
+// caseURL returns the path of a case in a run.
 func (s *Site) caseURL(run, name string) string {
 	return s.runURL(run) + "/case?" + url.Values{"name": {name}}.Encode()
 }
@@ -230,7 +230,7 @@ type pager struct {
 	Previous, Next  string
 }
 
-// pageOf is the number of the page that a request asks for, from 0.
+// pageOf returns the number of the requested page, from 0.
 func pageOf(r *http.Request) int {
 	n, err := strconv.Atoi(r.URL.Query().Get("page"))
 	if err != nil || n < 2 {
@@ -239,7 +239,7 @@ func pageOf(r *http.Request) int {
 	return min(n-1, 1_000_000)
 }
 
-// paged is the pager of a list of total rows.
+// paged returns the pager of a list with total rows.
 func paged(r *http.Request, total int) pager {
 	n := pageOf(r)
 	p := pager{From: min(n*perPage+1, total), To: min((n+1)*perPage, total), Total: total}
@@ -257,7 +257,7 @@ func paged(r *http.Request, total int) pager {
 	return p
 }
 
-// cut is the part of a list that a page shows.
+// cut returns the part of a list that a page shows.
 func cut[T any](list []T, n int) []T {
 	return list[min(n*perPage, len(list)):min((n+1)*perPage, len(list))]
 }

@@ -26,7 +26,7 @@ var scriptText []byte
 //go:embed assets/icon.svg
 var iconImage []byte
 
-// style is that of the parts and of the pages.
+// style has the styles of the parts and of the pages.
 var styleSheet = []byte(html.Style + ownStyle)
 
 // An asset is a file whose path changes with its content.
@@ -54,7 +54,7 @@ func Assets() http.Handler {
 		mux.HandleFunc("GET "+a.path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", a.kind)
 			w.Header().Set("Cache-Control", "max-age=31536000, immutable")
-			_, _ = w.Write(a.data) // nobody is left to be told
+			_, _ = w.Write(a.data) // the reader is gone
 		})
 	}
 	return mux
@@ -63,17 +63,18 @@ func Assets() http.Handler {
 // A Link is an entry of the navigation.
 type Link struct{ Path, Text string }
 
-// A FrameConfig says what the navigation has.
+// A FrameConfig describes the navigation.
 type FrameConfig struct {
-	// Root is the path before those of the links, such as /r/shop. Defaults to none.
+	// Root is the path before the paths of the links, such as /r/shop. Defaults to
+	// none.
 	Root string
-	// Home is where the name of the program leads. Defaults to the first page.
+	// Home is the link of the program's name. Defaults to the first page.
 	Home string
-	// Title is what the pages are about, such as the name of a repository.
+	// Title is the subject of the pages, such as the name of a repository.
 	Title string
 	// Links returns the entries. A path that begins with // is not below the root.
 	Links func(*http.Request) []Link
-	// Hide takes secrets out of a text. Defaults to [redact.Text].
+	// Hide removes secrets from a text. Defaults to [redact.Text].
 	Hide func(string) string
 }
 
@@ -88,7 +89,7 @@ func NewFrame(cfg FrameConfig) *Frame {
 	return &Frame{cfg}
 }
 
-// A Page is a page without what surrounds it.
+// A Page is a page without its frame.
 type Page struct {
 	Status int
 	Title  string
@@ -100,7 +101,7 @@ type Page struct {
 	Live string
 }
 
-// view is what the template is given.
+// view is the data of the template.
 type frameView struct {
 	Title, Path, Site   string
 	Home, Start         string
@@ -137,5 +138,5 @@ func (s *Frame) Write(w http.ResponseWriter, r *http.Request, f Page) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(f.Status)
-	_, _ = w.Write(out.Bytes()) // nobody is left to be told
+	_, _ = w.Write(out.Bytes()) // the reader is gone
 }

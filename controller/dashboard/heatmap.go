@@ -26,13 +26,13 @@ type heatMap struct {
 	// Width and Height are pixels of the drawing, which a page scales.
 	Width, Height int
 	Labels        []heatLabel
-	// Shades are the cells of each color, from 0 for a score of 0 to 10 for 1, and Falls
-	// marks those that are lower than the one before.
+	// Shades are the cells of each color, from 0 for a score of 0 to 10 for 1, and
+	// Falls marks the cells that are lower than the one before.
 	Shades []heatShade
 	Falls  string
-	// First and Last say which runs are at the ends.
+	// First and Last name the runs at the ends.
 	First, Last string
-	// Text says in words what is drawn.
+	// Text describes the drawing in words.
 	Text string
 	More int
 }

@@ -48,7 +48,7 @@ type criterionRow struct {
 	Cells []html.Cell
 }
 
-// history is how the case of a row was judged over time.
+// history returns the judgements of a row's case over time.
 func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope, judged []ledger.PastJudgement) (caseHistory, error) {
 	if len(judged) == 0 {
 		return caseHistory{}, nil
@@ -75,7 +75,7 @@ func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope,
 	return out, nil
 }
 
-// intervals are those of the scores of judgements, nil where a score has none.
+// intervals returns the intervals of the judgements' scores, nil if a score has none.
 func (s *Site) intervals(ctx context.Context, scope ledger.Scope, judged []ledger.PastJudgement) ([]*stats.Interval, error) {
 	out := make([]*stats.Interval, len(judged))
 	read := map[string][]verdict.Sample{}
@@ -113,7 +113,8 @@ func flakeText(judged []ledger.PastJudgement) string {
 	return fmt.Sprintf("%.0f %% of %d judgements of the current definition differ from the usual verdict", 100*rate, of)
 }
 
-// criteria is the table of what each criterion scored in the newest judgements.
+// criteria returns the table with the scores of each criterion in the newest
+// judgements.
 func (s *Site) criteria(row *report.Row, judged []ledger.PastJudgement) criteriaHistory {
 	judged = judged[max(0, len(judged)-mostCriterionColumns):]
 	var out criteriaHistory

@@ -25,7 +25,7 @@ type pairRow struct {
 // A pageLink leads to a page.
 type pageLink struct{ Name, URL string }
 
-// runJudges is the page that says how often the evaluators of a run agree.
+// runJudges is the page that shows how often the evaluators of a run agree.
 func (s *Site) runJudges(r *http.Request) (view, error) {
 	run, err := s.reports.get(r.Context(), r.PathValue("run"))
 	if err != nil {

@@ -25,7 +25,7 @@ func filterOf(r *http.Request) filter {
 	return filter{q.Get("kind"), q.Get("text"), q.Get("target"), q.Get("group"), q.Get("sort")}
 }
 
-// values is the query of a filter.
+// values returns the query of a filter.
 func (f filter) values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"kind": f.Kind, "text": f.Text, "target": f.Target, "group": f.Group, "sort": f.Sort} {
@@ -36,7 +36,7 @@ func (f filter) values() url.Values {
 	return q
 }
 
-// link is the address of the page with another kind.
+// link returns the address of the page with another kind.
 func (f filter) link(kind string) string {
 	f.Kind = kind
 	return "?" + f.values().Encode()
@@ -100,7 +100,7 @@ type chip struct {
 	On   bool
 }
 
-// mostNotices and mostGroups bound what is shown above the cases.
+// mostNotices and mostGroups bound the lists above the cases.
 const (
 	mostNotices = 40
 	mostGroups  = 100
@@ -129,7 +129,7 @@ type runBody struct {
 	Others                   []runRow
 }
 
-// first are the first of a list that a page shows, and how many more there are.
+// first returns the first items of a list, and how many more there are.
 func first[T any](all []T, most int) (shown []T, more int) {
 	shown = all[:min(len(all), most)]
 	return shown, len(all) - len(shown)
@@ -183,7 +183,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 	return view{Template: "run", Title: body.Headline, Body: body}, nil
 }
 
-// pagesOf are the further pages of a run that have something to show.
+// pagesOf returns the further pages of a run that are not empty.
 func (s *Site) pagesOf(run *stored) []pageLink {
 	pages := []pageLink{{"Timeline", s.runURL(run.ID) + "/timeline"}}
 	if slices.ContainsFunc(run.rows, func(row *report.Row) bool { return row.Comparison != nil }) {
@@ -220,7 +220,7 @@ func (s *Site) caseRow(run *stored, row *report.Row) caseRow {
 	return out
 }
 
-// effort is what a case took in this run.
+// effort returns the cost of a case in this run.
 func effort(row *report.Row) string {
 	switch {
 	case row.Calls == 0:
@@ -237,7 +237,7 @@ type matrixRow struct {
 	Cells []matrixCell
 }
 
-// A matrixCell is the result of a case against a target; empty where it has none.
+// A matrixCell is the result of a case against a target; empty if it has none.
 type matrixCell struct{ Icon, Kind, Score, URL string }
 
 // runTargets is the table of cases and targets.

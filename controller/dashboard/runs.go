@@ -71,7 +71,7 @@ func (s *Site) runRow(run ledger.Run) (runRow, error) {
 // longestLine is how long a foreign text on one line may be, in characters.
 const longestLine = 400
 
-// line is a foreign text on one line, without secrets.
+// line returns a foreign text on one line, without secrets.
 func (s *Site) line(text string) string {
 	if len(text) > mostFile {
 		text = text[:mostFile] // more is never shown
@@ -79,7 +79,7 @@ func (s *Site) line(text string) string {
 	return textfmt.Clip(textfmt.Line(s.cfg.Hide(text)), longestLine)
 }
 
-// about returns what a run was for.
+// about returns the purpose of a run.
 func about(run ledger.Run, named bool) string {
 	var said []string
 	if named && run.Repository != "" {
@@ -91,7 +91,7 @@ func about(run ledger.Run, named bool) string {
 	return strings.Join(said, " ")
 }
 
-// counts returns what became of the cases of a run.
+// counts returns the outcomes of a run's cases in numbers.
 func counts(sum report.Summary) string {
 	var said []string
 	for _, c := range []struct {
@@ -105,8 +105,8 @@ func counts(sum report.Summary) string {
 	return strings.Join(said, " · ")
 }
 
-// judgedOf says of how many cases the score of a run is, where others are active and have
-// no verdict: a mean without them says nothing of a change.
+// judgedOf returns how many cases the score of a run covers, if other active cases have
+// no verdict: a mean without them says nothing about a change.
 func judgedOf(sum report.Summary) string {
 	lacking := sum.Error + sum.NoVerdict
 	if lacking == 0 || sum.Score == nil {
@@ -116,7 +116,7 @@ func judgedOf(sum report.Summary) string {
 	return fmt.Sprintf("of %s of %s", textfmt.Int(int64(active-lacking)), textfmt.Count(active, "case"))
 }
 
-// A day is what one day cost.
+// A day has the cost of one day.
 type day struct {
 	Date, Calls, Tokens, Cost string
 	ledger.CostSum
@@ -125,7 +125,7 @@ type day struct {
 // costRuns is how many of the newest runs the costs are added up over.
 const costRuns = 1000
 
-// costs is what the newest runs cost, by day.
+// costs has the costs of the newest runs, by day.
 func (s *Site) costs(r *http.Request) (view, error) {
 	found, total, err := s.spent.Newest(r.Context(), s.cfg.Repository, costRuns)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Site) costs(r *http.Request) (view, error) {
 	return view{Template: "costs", Title: "Costs", Body: body}, nil
 }
 
-// byDay adds up what runs cost, the newest day first.
+// byDay adds up the costs of runs, the newest day first.
 func byDay(runs []ledger.RunCost) []day {
 	var days []day
 	for _, run := range runs {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// mostTimed is how many cases the times are read of, those that took longest.
+	// mostTimed is for how many cases the times are read, the longest ones.
 	mostTimed = 2000
-	// mostDrawn is how many cases the timeline draws, those that took longest.
+	// mostDrawn is how many cases the timeline draws, the longest ones.
 	mostDrawn = 300
 	// mostPlaces is how many places of a target are drawn.
 	mostPlaces = 64
@@ -36,7 +36,7 @@ type timelineBody struct {
 	Pager                      pager
 }
 
-// A timeTick is a line of the time axis; Anchor is where its label is held.
+// A timeTick is a line of the time axis; Anchor is the alignment of its label.
 type timeTick struct{ X, Label, Anchor string }
 
 // A laneView is a target with its cases.
@@ -94,8 +94,8 @@ func (s *Site) runTimeline(r *http.Request) (view, error) {
 	return view{Template: "timeline", Title: "Timeline of a run", Body: body}, nil
 }
 
-// timed are the cases that the run judged itself, those first that took longest, and how
-// many it judged. Those that the ledger has no verdict of any more are left out.
+// timed returns the cases that the run judged itself, the longest ones first, and how
+// many it judged. It leaves out cases whose verdict the ledger no longer has.
 func (s *Site) timed(r *http.Request, run *stored) (cases []timed, judged int, err error) {
 	var rows []*report.Row
 	for i := range run.report.Cases {
@@ -173,7 +173,7 @@ func (s *Site) draw(body *timelineBody, run *stored, cases []timed) (places map[
 	return places
 }
 
-// offset is a time after the start of a run.
+// offset returns the time since the start of a run.
 func offset(d time.Duration) string {
 	if d <= 0 {
 		return "start"
@@ -191,7 +191,7 @@ type laneSpan struct {
 	Place int
 }
 
-// A lane is what one target was busy with.
+// A lane has the cases of one target.
 type lane struct {
 	Target string
 	// Places is how many cases were worked on at the same time at most.
@@ -202,8 +202,8 @@ type lane struct {
 	Busy time.Duration
 }
 
-// layoutLanes gives each case the first free place of its target, so that no two cases of a
-// place overlap. Targets are in the order of their names.
+// layoutLanes puts each case on the first free line of its target, so that no two cases
+// on a line overlap. Targets are in the order of their names.
 func layoutLanes(spans []laneSpan) []lane {
 	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b laneSpan) int { return a.Began.Compare(b.Began) })

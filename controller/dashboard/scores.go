@@ -80,7 +80,7 @@ func scoreRows(runs [][]report.Group) []heatRow {
 				cells[name] = slices.Repeat([]html.Cell{{Heat: -1}}, len(runs))
 			}
 			cell := html.Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10)}
-			if g.Unjudged > 0 { // the mean of others says nothing of a change
+			if g.Unjudged > 0 { // a mean without some cases says nothing about a change
 				cell.Part = fmt.Sprintf("%s %s no verdict", textfmt.Count(g.Unjudged, "case"), textfmt.Verb(g.Unjudged, "has", "have"))
 				cells[name][i] = cell
 				continue
@@ -118,7 +118,7 @@ type badge struct {
 	Right int
 }
 
-// badgeOf is the picture of a run; of none where nothing was judged.
+// badgeOf returns the badge of a run; an empty one if nothing was judged.
 func badgeOf(run *ledger.Run) (badge, error) {
 	word, color, title := "no run", "#59636e", "Gavel: nothing was judged yet"
 	if run != nil {
@@ -158,5 +158,5 @@ func (s *Site) badge(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
 	w.Header().Set("Cache-Control", "no-cache")
-	_ = templates().ExecuteTemplate(w, "badge", b) // nobody is left to be told
+	_ = templates().ExecuteTemplate(w, "badge", b) // the reader is gone
 }

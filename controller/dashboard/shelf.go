@@ -16,17 +16,17 @@ import (
 type stored struct {
 	ledger.Run
 	report *report.Report
-	// rows are the cases, those first that a reader wants to see first, the first
-	// blocking of which speak against the change. kinds and words are parallel.
+	// rows are the cases, the most interesting ones first; the first blocking of them
+	// speak against the change. kinds and words are parallel.
 	rows     []*report.Row
 	blocking int
 	kinds    []string
-	words    []string // what a filter looks through
+	words    []string // the text that a filter searches
 	byName   map[string]*report.Row
 	keys     []string // of the cases, in order
 }
 
-// A shelf remembers runs that were looked at, since reading a large one takes long.
+// A shelf remembers opened runs, since reading a large one takes long.
 type shelf struct {
 	ledger *ledger.Ledger
 	// repository is the one whose runs are looked at; empty for all.
@@ -35,7 +35,7 @@ type shelf struct {
 	mu    sync.Mutex
 	runs  map[string]*stored // guarded by mu
 	order []string           // guarded by mu; the one that was used last is last
-	cases int                // guarded by mu; how many those of runs have
+	cases int                // guarded by mu; how many cases runs has
 }
 
 const (
@@ -47,8 +47,8 @@ func newShelf(store *ledger.Ledger, repository string) *shelf {
 	return &shelf{ledger: store, repository: repository, runs: map[string]*stored{}}
 }
 
-// get returns a run; an empty id means the newest. The error is
-// [ledger.ErrNoRun] where there is none.
+// get returns a run; an empty id means the newest. The error is [ledger.ErrNoRun] if
+// there is none.
 func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
 	s.mu.Lock()
 	found := s.runs[id]
@@ -105,12 +105,12 @@ func (s *shelf) use(id string) {
 	}
 }
 
-// put remembers a run and forgets those that were not used for longest.
+// put remembers a run and forgets the least recently used ones.
 func (s *shelf) put(run *stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.runs[run.ID] != nil {
-		return // somebody else was quicker
+		return // another goroutine was quicker
 	}
 	s.runs[run.ID], s.order, s.cases = run, append(s.order, run.ID), s.cases+len(run.rows)
 	for len(s.order) > 1 && (s.cases > mostCases || len(s.order) > mostRuns) {

@@ -11,8 +11,8 @@ import (
 // A criterionLine is one criterion over several judgements.
 type criterionLine struct {
 	Evaluator, Criterion string
-	// Scores are in [0,1], one for each judgement; nil where the judgement has no score
-	// of the criterion.
+	// Scores are in [0,1], one for each judgement; nil if the judgement has no score
+	// for the criterion.
 	Scores []*float64
 }
 
@@ -33,13 +33,13 @@ func criterionLines(judged []ledger.PastJudgement) []criterionLine {
 	return lines
 }
 
-// A score is one of a criterion, which an evaluator and its own name identify.
+// A score is the score of a criterion, which an evaluator and its own name identify.
 type criterionScore struct {
 	of    [2]string
 	score float64
 }
 
-// scored are the scores of the criteria of a judgement that apply.
+// scored returns the scores of the criteria of a judgement that apply.
 func criterionScores(j ledger.PastJudgement) []criterionScore {
 	var out []criterionScore
 	for _, e := range j.Evaluators {
@@ -55,10 +55,10 @@ func criterionScores(j ledger.PastJudgement) []criterionScore {
 // near is how much two scores differ at most that are the same but for rounding.
 const sameScore = 1e-6
 
-// sampleInterval gives the 95 % confidence interval of the score of a judgement from the
-// samples that it rests on, within [0,1]. ok is false for fewer than two samples, for
-// samples that are all alike, and where the scores of the samples cannot be told from
-// what is stored of them: their mean must be the score.
+// sampleInterval returns the 95 % confidence interval of a judgement's score from its
+// samples, within [0,1]. ok is false for fewer than two samples, for samples that are
+// all equal, and if the scores of the samples do not follow from the stored values:
+// their mean must be the score.
 func sampleInterval(j ledger.PastJudgement, samples []verdict.Sample) (interval stats.Interval, ok bool) {
 	if j.Score == nil || j.Samples < 2 {
 		return stats.Interval{}, false
@@ -82,8 +82,8 @@ func sampleInterval(j ledger.PastJudgement, samples []verdict.Sample) (interval 
 	return interval, ok && interval.High-interval.Low > sameScore
 }
 
-// scoreOf is the score of one sample where the criteria of every evaluator count alike.
-// known is false for a sample that lacks a measurement.
+// scoreOf returns the score of one sample if the criteria of every evaluator count
+// equally. known is false for a sample that lacks a measurement.
 func scoreOf(s verdict.Sample, evaluators []verdict.EvaluatorResult) (score float64, known bool) {
 	if s.Error != "" || len(evaluators) == 0 || len(s.Measurements) != len(evaluators) {
 		return 0, false
@@ -104,7 +104,7 @@ func scoreOf(s verdict.Sample, evaluators []verdict.EvaluatorResult) (score floa
 	return sum / weights, weights > 0
 }
 
-// scoreOfCriteria is the mean of those that apply, and 0 where a veto fails.
+// scoreOfCriteria returns the mean of the criteria that apply, and 0 if a veto fails.
 func scoreOfCriteria(criteria []verdict.Criterion) (score float64, known bool) {
 	var sum, n float64
 	for _, c := range criteria {

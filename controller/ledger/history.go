@@ -158,7 +158,7 @@ func decideMeasurement(c *schema.Case, block []historySample) Measurement {
 	return m
 }
 
-// BeginHistories starts the history of judgement digests anew at a time, because older
+// BeginHistories restarts the history of judgement digests at a time, because older
 // measurements are known to be out of date.
 func BeginHistories(ctx context.Context, l *Ledger, digests []string, at time.Time) error {
 	err := l.Store().Submit(ctx, func(t *store.Tx) error {
@@ -172,7 +172,7 @@ func BeginHistories(ctx context.Context, l *Ledger, digests []string, at time.Ti
 	return l.Store().Fault("begin histories", err)
 }
 
-// HistoriesBegun returns the times at which the histories of judgement digests began anew,
+// HistoriesBegun returns the times at which the histories of judgement digests restarted,
 // the earliest first. It leaves out digests whose history never did.
 func HistoriesBegun(ctx context.Context, l *Ledger, digests []string) (map[string][]time.Time, error) {
 	list, err := json.Marshal(digests)

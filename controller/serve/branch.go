@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// branch is the review of the tip of a branch, nil where there is none.
+// branch returns the review of the tip of a branch, nil if there is none.
 func (w *worker) branch(ctx context.Context, repo *repository, name string) (*review.Review, error) {
 	tip, err := repo.tip(ctx, name)
 	if err != nil || tip == "" {
@@ -21,7 +21,7 @@ func (w *worker) branch(ctx context.Context, repo *repository, name string) (*re
 	return w.base(ctx, repo, name)
 }
 
-// base is the review of the tip of a base branch. It is compared with the last
+// base returns the review of the tip of a base branch. It is compared with the last
 // commit that was judged below it, else with its parent, if it has one.
 func (w *worker) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
 	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name}, gitrepo.OfBase)

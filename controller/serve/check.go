@@ -13,34 +13,33 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
-// A Finding says of one thing that the server needs whether it is there.
+// A Finding says whether the server has one of the things that it needs.
 type Finding struct {
 	// The thing that was tried, such as "statuses: write".
 	What string
 	// State is one of the State constants.
 	State string
-	// Message is what is missing and how to repair it, empty where State is
-	// [StateOK].
+	// Message says what is missing and how to repair it, empty if State is [StateOK].
 	Message string
 }
 
-// States of a Finding. Only what is missing keeps the server from its work.
+// States of a Finding. Only a missing item keeps the server from its work.
 const (
 	StateOK       = "ok"
 	StateMissing  = "missing"
-	StateUntold   = "untold"   // the forge does not say it
-	StateOptional = "optional" // missing, and what it is for is done otherwise or later
+	StateUntold   = "untold"   // the forge does not report it
+	StateOptional = "optional" // missing, with another or a later way to do its work
 )
 
-// needs are what publishing takes.
+// needs are the permissions for publishing.
 var needs = []forge.Need{{Permission: "statuses", Level: "write"}, {Permission: "pull_requests", Level: "write"}}
 
-// events are what an App has to be told about, lest polling finds it later.
+// events are the events that an App has to receive; otherwise only polling finds them,
+// later.
 var events = []string{"check_run", "check_suite", "issue_comment", "merge_group", "pull_request", "push"}
 
-// Check tries what looking after a repository takes, as far as nothing is
-// written, and says for each thing whether it is there. It goes on after a
-// failed check.
+// Check tests everything that the care for a repository needs, without writing, and
+// returns a finding for each. It continues after a failed check.
 func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	url, branches := repo.URL, repo.Branches
 	if repo.Client != nil {
@@ -72,7 +71,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	}
 }
 
-// checkRights tells what the forge says that the credential may do.
+// checkRights reports the rights that the credential has by the forge's answer.
 func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	wanted := needs
 	if repo.DriftIssue != 0 {
@@ -83,7 +82,7 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	}
 	tell(find("who may write", rights.Asks()))
 	if rights.Events == nil {
-		return // only an App may write check runs, and has events of its own
+		return // only an App may write check runs, and has its own events
 	}
 	checks := forge.Need{Permission: "checks", Level: "write"}
 	found := find(checks.String(), rights.Allows(checks))
@@ -100,7 +99,7 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	tell(found)
 }
 
-// checkIssue looks at the issue in which drift is told, if there is one.
+// checkIssue looks at the issue that gets comments about drift, if there is one.
 func checkIssue(ctx context.Context, repo Repository, rights forge.Rights, tell func(Finding)) {
 	if repo.DriftIssue == 0 {
 		return
@@ -124,7 +123,7 @@ func find(what string, err error) Finding {
 	return Finding{what, StateMissing, err.Error()}
 }
 
-// refused leaves out of a refusal what only a workflow can be given.
+// refused removes from a refusal the rights that only a workflow can get.
 func refused(err error) error {
 	if denied, ok := errors.AsType[*forge.DeniedError](err); ok {
 		return fmt.Errorf("%d %s: give the credential this permission", denied.Status, denied.Message)

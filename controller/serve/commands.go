@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// newInbox takes the commands of a repository.
+// newInbox returns the inbox for the commands of a repository.
 func (w *worker) newInbox(repo *repository) *command.Inbox {
 	name := repo.name.String()
 	return command.NewInbox(command.Config{
@@ -21,8 +21,8 @@ func (w *worker) newInbox(repo *repository) *command.Inbox {
 	})
 }
 
-// accept has a review do what people ask for. unread is why not all that they wrote
-// could be read or answered.
+// accept makes a review carry out people's commands. unread is the reason why some
+// comments could not be read or answered.
 func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
 	if key.Kind != PullRequest {
 		return commands, nil, nil
@@ -42,9 +42,8 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	return commands, unread, nil
 }
 
-// cancelReason returns why the run of a pull request's head has to end, empty where
-// nobody wants that. Other commands are answered at once and carried out
-// afterwards.
+// cancelReason returns why the run of a pull request's head has to end, empty if nobody
+// asked for that. Other commands are answered at once and carried out afterwards.
 func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (string, error) {
 	r, err := repo.reviewer.Pull(ctx, key.Pull, "")
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// A HandlerConfig says what is answered over HTTP.
+// A HandlerConfig describes the server's answers over HTTP.
 type HandlerConfig struct {
 	// Ready reports whether all repositories were looked through.
 	Ready   func() bool
 	Metrics http.Handler
-	// Hosts are names under which the server is asked, in addition to addresses and
-	// localhost.
+	// Hosts are names of the server, in addition to addresses and localhost.
 	Hosts []string
-	// Path is where deliveries arrive. Defaults to nowhere.
+	// Path is where deliveries arrive. Empty for none.
 	Path    string
 	Webhook forge.WebhookConfig
 	// Pages answers all other requests. Defaults to 404.
@@ -35,7 +34,7 @@ func NewProbes(cfg HandlerConfig) http.Handler {
 	return cfg.checkHost(mux)
 }
 
-// probes adds what those who watch over the server ask.
+// probes adds the requests of monitoring.
 func (cfg HandlerConfig) probes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -48,8 +47,8 @@ func (cfg HandlerConfig) probes(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", cfg.Metrics)
 }
 
-// NewHandler answers deliveries, pages and what [NewProbes] does. It refuses
-// what [webhook.New] refuses.
+// NewHandler answers deliveries, pages and the requests of [NewProbes]. It returns the
+// errors of [webhook.New].
 func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	mux := http.NewServeMux()
 	if !cfg.Apart {
@@ -76,9 +75,9 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	}), nil
 }
 
-// checkHost refuses requests that name another host. A page whose name its
-// owner lets lead here (DNS rebinding) would else read with the browser of
-// somebody who may. Deliveries need no such care: they are signed.
+// checkHost refuses requests that name another host. Otherwise a page whose owner
+// points its name at this server (DNS rebinding) could read with the browser of an
+// authorized person. Deliveries need no such protection: they are signed.
 func (cfg HandlerConfig) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host

@@ -16,8 +16,8 @@ type openHeads struct {
 	head map[int]string // by number; guarded by mu
 }
 
-// note notes what a look found, and returns the commit that the pull request left, if
-// it left one.
+// note records the result of a look, and returns the commit that the pull request left,
+// if it left one.
 func (o *openHeads) note(number int, head string, open bool) (left []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -35,7 +35,7 @@ func (o *openHeads) note(number int, head string, open bool) (left []string) {
 	return left
 }
 
-// poll notes what a poll found, and returns the commits that pull requests left.
+// poll records the result of a poll, and returns the commits that pull requests left.
 func (o *openHeads) poll(pulls []forge.Pull) (left []string) {
 	now := map[int]string{}
 	for _, pull := range pulls {
@@ -65,8 +65,8 @@ func (o *openHeads) at(head string) (numbers []int) {
 	return numbers
 }
 
-// sharers tells the reviews of a repository who else has a commit. Every open pull request
-// gets a verdict here.
+// sharers tells the reviews of a repository which other pull requests have a commit.
+// Every open pull request gets a verdict here.
 type sharers struct{ repo *repository }
 
 // Heads asks the forge.
@@ -79,8 +79,8 @@ func (s sharers) Expected(sha string) (numbers []int, complete bool) {
 	return s.repo.heads.at(sha), true
 }
 
-// left makes due what has a commit still that a pull request does not have any more: its
-// statuses say what that one said.
+// left makes due the keys that still have a commit after a pull request left it: its
+// statuses show that pull request's result.
 func (w *worker) left(repo *repository, commits ...string) {
 	for _, sha := range commits {
 		for _, number := range repo.heads.at(sha) {

@@ -10,15 +10,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 )
 
-// connections is how many are open at most. Forges open few, and each costs
-// memory before anything is known of it. share is how many of them an address has, so
-// that one that opens all it can keeps nobody else away.
+// connections is how many are open at most. Forges open few, and each costs memory
+// before anything is known about it. share is how many of them an address has, so that
+// an address with many open connections keeps no other away.
 const (
 	connections = 1000
 	share       = 200
 )
 
-// Serve does what [Server.Run] does and answers HTTP meanwhile. It returns nil
+// Serve does the work of [Server.Run] and answers HTTP at the same time. It returns nil
 // when ctx ends, and closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
@@ -30,10 +30,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.
 	defer cancel()
 	go func() {
 		failed <- web.Serve(listener)
-		cancel() // without webhooks and metrics it is not what was asked for
+		cancel() // without webhooks and metrics it is incomplete
 	}()
 	err := s.Run(ctx)
-	// Deliveries are only hints, so that none has to be waited for.
+	// Deliveries are only hints, so the end need not wait for them.
 	err = errors.Join(err, web.Close())
 	if broken := <-failed; !errors.Is(broken, http.ErrServerClosed) {
 		return broken

@@ -7,8 +7,8 @@ import "errors"
 // ErrLocked means that another server has the ledger.
 var ErrLocked = errors.New("another gavel serve uses this ledger; end that one, or give this one a ledger of its own")
 
-// Lock takes a ledger for one server. This system has no lock that goes with
-// its process, so that none is taken; runs join by the ledger's leases.
+// Lock takes a ledger for one server. This system has no lock that ends with its
+// process, so it takes none; runs coordinate by the ledger's leases.
 func Lock(string) (release func() error, err error) {
 	return func() error { return nil }, nil
 }

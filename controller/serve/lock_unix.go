@@ -15,8 +15,8 @@ import (
 // ErrLocked means that another server has the ledger.
 var ErrLocked = errors.New("another gavel serve uses this ledger; end that one, or give this one a ledger of its own")
 
-// Lock takes a ledger for one server, as long as the process lives or until
-// release. Other commands may use it meanwhile.
+// Lock takes a ledger for one server, as long as the process lives or until release.
+// Other commands may still use it.
 func Lock(ledgerFile string) (release func() error, err error) {
 	if err := safefile.MkdirAll(filepath.Dir(ledgerFile), 0o700); err != nil {
 		return nil, fmt.Errorf("lock the ledger: %w", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// Metrics counts for Prometheus what a server does. Each has its own registry, so that two
-// servers in a process do not count as one. It is safe for concurrent use.
+// Metrics counts the events of a server for Prometheus. Each has its own registry, so
+// that two servers in a process have separate counts. It is safe for concurrent use.
 type Metrics struct {
 	registry              *prometheus.Registry
 	reconciles            *prometheus.HistogramVec
@@ -115,8 +115,8 @@ func (m *Metrics) Done(key Key, took time.Duration, err error) {
 	m.reconciles.WithLabelValues(kind, outcome(err)).Observe(took.Seconds())
 }
 
-// outcome returns one of a few words, since each text of an error would be a series of
-// its own.
+// outcome returns one of a few words, since each text of an error would otherwise have
+// its own series.
 func outcome(err error) string {
 	var stall *reconcile.Stall
 	var wait *reconcile.Wait

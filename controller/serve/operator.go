@@ -32,9 +32,9 @@ type Operator struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	secrets map[string][]string      // by whose they are, the newest last
-	clients map[string]*forge.Client // by forge and what the credential is
+	clients map[string]*forge.Client // by forge and credential
 	file    *config.Server           // that is in force; nil is File
-	last    []*Repository            // what Repositories gave, parallel to the file's
+	last    []*Repository            // the last result of Repositories, parallel to the file's
 }
 
 const (

@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
-// A poller finds what is due: it asks the forge and the clone of each repository
-// again and again. One that cannot be reached is tried again and holds up no other.
+// A poller finds the due work: it asks the forge and the clone of each repository again
+// and again. An unreachable one is tried again and does not delay the others.
 type poller struct {
 	cfg      Config
 	state    *ledger.ServerState
@@ -34,7 +34,7 @@ type pollLoop struct {
 	done chan struct{}
 }
 
-// run has a loop for each entry, until ctx ends.
+// run runs a loop for each entry, until ctx ends.
 func (p *poller) run(ctx context.Context) {
 	loops := map[*Repository]pollLoop{}
 	for {
@@ -105,15 +105,14 @@ func (p *poller) follow(ctx context.Context, r *Repository, e *entry) {
 	}
 }
 
-// isGone reports whether an error says that a repository is not there any more.
+// isGone reports whether an error means that a repository no longer exists.
 func isGone(err error) bool {
 	var denied *forge.DeniedError
 	return errors.Is(err, errArchived) || errors.As(err, &denied) && denied.Status == http.StatusNotFound
 }
 
-// reach asks for a repository. It returns the one that is known, unless the forge
-// says something else of it than before: it was renamed, or has another default
-// branch.
+// reach asks for a repository. It returns the known one, unless the forge's answer has
+// changed: it was renamed, or has another default branch.
 func (p *poller) reach(ctx context.Context, r *Repository, known *repository) (*repository, error) {
 	now, err := p.registry.reach(ctx, r)
 	if err != nil {
@@ -129,13 +128,12 @@ func (p *poller) reach(ctx context.Context, r *Repository, known *repository) (*
 		return nil, err
 	}
 	if len(p.worker.running(now.id)) > 0 {
-		return now, nil // what is running delivers what is theirs
+		return now, nil // runs in progress publish their own results
 	}
 	return now, now.reviewer.Deliver(ctx)
 }
 
-// leave forgets a repository. Unless another entry takes its place, what runs for
-// it ends.
+// leave forgets a repository. Unless another entry takes its place, its runs end.
 func (p *poller) leave(repo *repository, replaced bool) {
 	p.registry.remove(repo)
 	if replaced {
@@ -146,7 +144,7 @@ func (p *poller) leave(repo *repository, replaced bool) {
 	}
 }
 
-// interval is how long it takes until a repository is polled again.
+// interval returns the time until a repository is polled again.
 func (p *poller) interval(repo *repository, err error) time.Duration {
 	after := p.cfg.Poll + time.Duration((p.cfg.Clock.Random()*2-1)*0.05*float64(p.cfg.Poll))
 	if repo != nil {
@@ -169,13 +167,13 @@ func pause(ctx context.Context, e *entry, after time.Duration) {
 	}
 }
 
-// poll makes due what is not as it was at the last time.
+// poll makes the keys due that have changed since the last poll.
 func (p *poller) poll(ctx context.Context, repo *repository) error {
 	pulls, branches := p.pollPulls(ctx, repo), p.pollBranches(ctx, repo)
 	repo.listed = repo.listed || pulls == nil
 	p.pollRefused(repo)
 	news := errors.Join(pulls, branches, p.pollComments(ctx, repo), p.pollSchedule(ctx, repo))
-	// Nobody waits for what is asked last.
+	// The last requests are those that nobody waits for.
 	return errors.Join(news, p.pollDeletedComments(ctx, repo))
 }
 
@@ -209,8 +207,7 @@ func (p *poller) pollPulls(ctx context.Context, repo *repository) error {
 	return nil
 }
 
-// isNews reports whether a pull request is another one than before in more than what
-// people call it.
+// isNews reports whether more than the title of a pull request has changed.
 func isNews(before, now forge.Pull) bool {
 	before.Title = now.Title
 	return before != now
@@ -250,13 +247,13 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 	return errors.Join(errs...)
 }
 
-// A commentCursor is what was seen of the comments of a repository.
+// A commentCursor is how far the comments of a repository were read.
 type commentCursor struct {
 	since time.Time // of the newest change, zero before the first look
 	tag   string
 }
 
-// pollComments makes the pull requests due on which somebody asked for something.
+// pollComments makes pull requests with new commands due.
 func (p *poller) pollComments(ctx context.Context, repo *repository) error {
 	if repo.Client == nil {
 		return nil
@@ -287,8 +284,8 @@ func (p *poller) pollComments(ctx context.Context, repo *repository) error {
 	return nil
 }
 
-// pollDeletedComments finds comments of ours that somebody deleted, which no
-// listing tells, on a few pull requests at a time.
+// pollDeletedComments finds comments of ours that somebody deleted, on a few pull
+// requests at a time, since no listing shows them.
 func (p *poller) pollDeletedComments(ctx context.Context, repo *repository) error {
 	const most = 10
 	for _, number := range rotate(maps.Keys(repo.pulls), repo.lastPull, most) {
@@ -304,7 +301,7 @@ func (p *poller) pollDeletedComments(ctx context.Context, repo *repository) erro
 	return nil
 }
 
-// rotate returns so many of all at most, those after the last one first.
+// rotate returns at most this many items of all, beginning after the last one.
 func rotate[T cmp.Ordered](all iter.Seq[T], last T, most int) []T {
 	sorted := slices.Sorted(all)
 	if i := slices.IndexFunc(sorted, func(one T) bool { return one > last }); i > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
-// refusalBackoff is how long a key rests that the forge refused. No delivery says
-// that somebody gave the credential what it lacked.
+// refusalBackoff is how long a key rests that the forge refused. No delivery reports
+// that the credential got its missing permission.
 const refusalBackoff = 15 * time.Minute
 
 // refusedKeys are the keys that rest, with when they came to. They are safe for
@@ -33,8 +33,8 @@ func (r *refusedKeys) note(key Key, err error, now time.Time) {
 	delete(r.since, key)
 }
 
-// dueForRetry takes so many of a repository's keys at most that rested long enough,
-// the longest first.
+// dueForRetry removes and returns at most this many of a repository's keys that have
+// rested long enough, the longest first.
 func (r *refusedKeys) dueForRetry(repository int64, until time.Time, most int) []Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,8 +52,8 @@ func (r *refusedKeys) dueForRetry(repository int64, until time.Time, most int) [
 	return found
 }
 
-// pollRefused makes due what the forge refused a while ago and is there still, a
-// few keys at a time: where a permission is missing, all are refused.
+// pollRefused makes keys due that the forge refused a while ago and that still exist, a
+// few at a time: if a permission is missing, all are refused.
 func (p *poller) pollRefused(repo *repository) {
 	const most = 10
 	for _, key := range p.refused.dueForRetry(repo.id, p.cfg.Clock.Now().Add(-refusalBackoff), most) {

@@ -18,20 +18,19 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 )
 
-// A Policy is what the operator lets pull requests have, see [review.Config].
+// A Policy has the operator's rules for pull requests, see [review.Config].
 type Policy struct {
-	// Forks is what those get that may not be run.
+	// Forks is how forks are handled whose programs may not be run.
 	Forks string
 	// Programs says when programs of a head are run.
 	Programs string
 	// Targets says whose changes of targets are judged.
 	Targets string
-	// Deadline bounds what is done for a head before it is judged. Defaults to 2
-	// minutes.
+	// Deadline bounds the work for a head before it is judged. Defaults to 2 minutes.
 	Deadline time.Duration
 	// Bots are ids of accounts whose comments count although they are bots.
 	Bots []int64
-	// Day is what each repository may take in a day.
+	// Day is the limit of each repository for a day.
 	Day config.Limits
 }
 
@@ -40,28 +39,28 @@ type Policy struct {
 type registry struct {
 	cfg   Config
 	state *ledger.ServerState
-	// connect gives a repository its reviewer and its inbox.
+	// connect creates the reviewer and the inbox of a repository.
 	connect func(*repository)
-	changed chan struct{} // has a place when entries changed
+	changed chan struct{} // has a value when entries changed
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	policy  Policy
 	entries map[*Repository]*entry
 	reached map[int64]*repository // by the id of their keys
-	names   map[int64]string      // of all that were reached, which lines about their end need
-	// fetching are held while a clone is fetched into, by id: while one repository
-	// takes the place of another there are two with the same clone.
+	names   map[int64]string      // of all reached ones, for log lines about their end
+	// fetching are held during fetches into a clone, by id: while one repository
+	// replaces another, both have the same clone.
 	fetching map[int64]*sync.Mutex
 }
 
 // An entry is a repository that is listed.
 type entry struct {
-	due    chan struct{} // has a place when the repository is to be polled at once
+	due    chan struct{} // has a value when the repository has to be polled at once
 	polled bool          // once at least; guarded by the registry's mu
 }
 
-// pollNow has the repository polled at once.
+// pollNow polls the repository at once.
 func (e *entry) pollNow() {
 	select {
 	case e.due <- struct{}{}:
@@ -76,7 +75,7 @@ func newRegistry(cfg Config, state *ledger.ServerState) *registry {
 	}
 }
 
-// update is [Server.Update].
+// update implements [Server.Update].
 func (r *registry) update(repositories []*Repository, policy Policy) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +99,7 @@ func (r *registry) update(repositories []*Repository, policy Policy) {
 	}
 }
 
-// ready is [Server.Ready].
+// ready implements [Server.Ready].
 func (r *registry) ready() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +118,7 @@ func (r *registry) markPolled(e *entry) {
 	e.polled = true
 }
 
-// pollNow has every repository polled at once.
+// pollNow polls every repository at once.
 func (r *registry) pollNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +127,7 @@ func (r *registry) pollNow() {
 	}
 }
 
-// listed returns the entries; nobody changes the map.
+// listed returns the entries; the map is never changed.
 func (r *registry) listed() map[*Repository]*entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +171,7 @@ func (r *registry) currentPolicy() Policy {
 	return r.policy
 }
 
-// keyName is [Server.Name].
+// keyName implements [Server.Name].
 func (r *registry) keyName(k Key) string {
 	r.mu.Lock()
 	name := r.names[k.Repository]
@@ -183,7 +182,7 @@ func (r *registry) keyName(k Key) string {
 	return numbered(name, k.number())
 }
 
-// numbered is a repository with a pull request, where the number is not 0.
+// numbered returns a repository with a pull request, if the number is not 0.
 func numbered(name string, number int) string {
 	if number == 0 {
 		return name
@@ -191,8 +190,8 @@ func numbered(name string, number int) string {
 	return fmt.Sprintf("%s#%d", name, number)
 }
 
-// replace puts a repository in the place of the one that was reached before, nil
-// for none. It reports false where another entry has the place.
+// replace puts a repository in the place of the one that was reached before, nil for
+// none. It reports false if another entry has the place.
 func (r *registry) replace(before, now *repository) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +230,7 @@ func (r *registry) reach(ctx context.Context, listed *Repository) (*repository, 
 	return repo, nil
 }
 
-// identify finds out what a repository is called, its id and its branches.
+// identify finds the name of a repository, its id and its branches.
 func identify(ctx context.Context, listed *Repository) (*repository, error) {
 	repo := &repository{
 		Repository: listed, name: listed.Name, branches: listed.Branches, url: listed.URL,
@@ -260,7 +259,7 @@ func identify(ctx context.Context, listed *Repository) (*repository, error) {
 	return repo, nil
 }
 
-// fetchLock is held while the clone of a repository is fetched into.
+// fetchLock returns a lock that is held during fetches into the clone of a repository.
 func (r *registry) fetchLock(id int64) *sync.Mutex {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,29 +11,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// A reportKey is a commit of a pull request, or of a branch where the number is 0.
+// A reportKey is a commit of a pull request, or of a branch if the number is 0.
 type reportKey struct {
 	repository string
 	number     int
 	head       string
 }
 
-// A reportIndex knows which reports the ledger has of which commits. It is safe for
-// concurrent use.
+// A reportIndex knows the ledger's reports by commit. It is safe for concurrent use.
 type reportIndex struct {
 	ledger *ledger.Ledger
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	runs map[reportKey]string // id of the newest
-	base map[reportKey]string // what it was compared with
+	base map[reportKey]string // the commit that it was compared with
 	// rules are the digests of the rules by which heads were judged in this process.
 	rules map[reportKey]string
-	// heads are those of branches by repository, the newest last.
+	// heads are the heads of branches by repository, the newest last.
 	heads map[string][]string
 }
 
-// loadReports reads from the ledger what there is. Heads that are older than its
+// loadReports reads the existing reports from the ledger. Heads that are older than its
 // last runs are judged again, without a call.
 func loadReports(ctx context.Context, store *ledger.Ledger) (*reportIndex, error) {
 	x := &reportIndex{ledger: store, runs: map[reportKey]string{}, base: map[reportKey]string{}, rules: map[reportKey]string{}, heads: map[string][]string{}}
@@ -81,8 +80,8 @@ func (x *reportIndex) add(number int, repository string, r *report.Report) bool 
 	return x.put(reportKey{repository, number, *r.Head}, r.Run, base)
 }
 
-// judgedBy is the digest of the rules by which a head was judged in this process, empty
-// where it was not.
+// judgedBy returns the digest of the rules by which a head was judged in this process,
+// empty if it was not.
 func (x *reportIndex) judgedBy(k reportKey) string {
 	k.repository = strings.ToLower(k.repository)
 	x.mu.Lock()
@@ -90,7 +89,7 @@ func (x *reportIndex) judgedBy(k reportKey) string {
 	return x.rules[k]
 }
 
-// report reads the newest report of a commit, nil where there is none. Another process may
+// report reads the newest report of a commit, nil if there is none. Another process may
 // have stored it since this one began.
 func (x *reportIndex) report(ctx context.Context, k reportKey) (*report.Report, error) {
 	newest, err := x.ledger.Newest(ctx, k.repository, k.number, k.head)
@@ -107,8 +106,8 @@ func (x *reportIndex) report(ctx context.Context, k reportKey) (*report.Report, 
 	return review.Stored(ctx, x.ledger, id)
 }
 
-// baseCandidates returns the commits that a branch's commit may be compared with, the best
-// first: what it was compared with already, then what was judged last.
+// baseCandidates returns the commits with which a branch's commit may be compared, the
+// best first: the one that it was already compared with, then the last judged one.
 func (x *reportIndex) baseCandidates(repository, head string) []string {
 	const most = 20 // further back, the parent is as good
 	repository = strings.ToLower(repository)

@@ -17,28 +17,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// A repository is one that was reached, with what was seen of it.
+// A repository is a reached repository, with its state at the last poll.
 type repository struct {
 	*Repository
-	id   int64            // that of its keys, see idAt
-	said forge.Repository // zero where there is no forge
+	id   int64            // the id in its keys, see idAt
+	said forge.Repository // zero if there is no forge
 	name forge.Repo
-	// ledgerName is the name under which the ledger has it.
+	// ledgerName is its name in the ledger.
 	ledgerName string
 	url        string
 	branches   []string
 	reviewer   *review.Reviewer
-	inbox      *command.Inbox // nil where there is no forge
+	inbox      *command.Inbox // nil if there is no forge
 
 	clone    string      // the folder of the mirror
 	fetching *sync.Mutex // held while the mirror fetches
 	mirror   *gitrepo.Mirror
-	// open are the open pull requests at the last poll, for those who look.
+	// open are the open pull requests at the last poll, for viewers.
 	open  atomic.Pointer[[]forge.Pull]
 	heads openHeads
 	// polledTips are the tips of the branches that it follows, as of the last poll.
 	polledTips atomic.Pointer[map[string]string]
-	// digests are those of the rules at the last look, by branch.
+	// digests are the digests of the rules at the last look, by branch.
 	digests sync.Map
 
 	// The fields below belong to the goroutine that polls.
@@ -58,13 +58,13 @@ func (r *repository) fetch(ctx context.Context, refs []string, most gitrepo.Boun
 	return r.mirror.Fetch(ctx, most, refs...)
 }
 
-// tip is the commit of a branch, empty where there is none.
+// tip returns the commit of a branch, empty if there is none.
 func (r *repository) tip(ctx context.Context, branch string) (string, error) {
 	tips, err := r.mirror.Branches(ctx)
 	return tips[branch], err
 }
 
-// follows reports whether a branch is one that is judged.
+// follows reports whether a branch is judged.
 func (r *repository) follows(branch string) bool {
 	_, queued := forge.Queued(branch)
 	return slices.Contains(r.branches, branch) || queued && r.Client != nil
@@ -75,7 +75,7 @@ func (r *repository) decides(branch string) bool {
 	return r.Client != nil && (branch == r.said.DefaultBranch || slices.Contains(r.branches, branch))
 }
 
-// Locate returns what a repository is called now, where it is cloned from, and an id
+// Locate returns the current name of a repository, where it is cloned from, and an id
 // that survives renames.
 func (r *Repository) Locate(ctx context.Context) (name forge.Repo, url string, id int64, err error) {
 	found, err := identify(ctx, r)
@@ -85,7 +85,7 @@ func (r *Repository) Locate(ctx context.Context) (name forge.Repo, url string, i
 	return found.name, found.url, found.id, nil
 }
 
-// name is what the operator calls it.
+// name returns the operator's name for it.
 func (r *Repository) name() string {
 	if r.Client == nil {
 		return r.URL
@@ -93,7 +93,7 @@ func (r *Repository) name() string {
 	return cmp.Or(r.Name.String(), r.URL)
 }
 
-// idAt is the id of a repository at a forge: GitHub's own, and one like that of
+// idAt returns the id of a repository at a forge: GitHub's own, and one in the form of
 // [idOf] at all others, since each counts its repositories from one.
 func idAt(client *forge.Client, id int64) int64 {
 	base := strings.TrimRight(client.REST().BaseURL.String(), "/")
@@ -103,8 +103,8 @@ func idAt(client *forge.Client, id int64) int64 {
 	return idOf(fmt.Sprintf("%s %d", base, id))
 }
 
-// idOf is the id of a repository without a forge: negative, and the same wherever
-// it is in a list.
+// idOf returns the id of a repository without a forge: negative, and the same at any
+// place in a list.
 func idOf(url string) int64 {
 	h := fnv.New64a()
 	h.Write([]byte(url))

@@ -11,13 +11,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
-// A RepositoryView is what pages show of a repository that is kept current.
+// A RepositoryView is the pages' view of a repository that is kept current.
 type RepositoryView struct {
 	ID int64
-	// Name is what it is called now, and Known what the ledger calls it.
+	// Name is its current name, and Known its name in the ledger.
 	Name  forge.Repo
 	Known string
-	// Private is true unless its forge says that everybody may read it.
+	// Private is true unless its forge lets everybody read it.
 	Private bool
 	// Branch is the one that pull requests are for.
 	Branch     string
@@ -25,10 +25,10 @@ type RepositoryView struct {
 	WebURL     string
 	// Pulls are the open pull requests at the last poll, the newest first.
 	Pulls []forge.Pull
-	// Judging are the heads that are being judged, and Queued those that wait for their turn
-	// behind others.
+	// Judging are the heads that are being judged, and Queued the heads that wait for
+	// their turn.
 	Judging, Queued []string
-	// Client is nil where there is no forge.
+	// Client is nil if there is no forge.
 	Client *forge.Client
 
 	repo *repository
@@ -63,7 +63,7 @@ func (s *Server) Repositories() []RepositoryView {
 	return out
 }
 
-// Recheck makes the head of a pull request due, as a delivery about it would.
+// Recheck makes the head of a pull request due, like a delivery about it.
 func (s *Server) Recheck(w RepositoryView, number int) {
 	s.loop.Add(Key{Repository: w.ID, Kind: PullRequest, Pull: number})
 }
@@ -78,7 +78,7 @@ func (w RepositoryView) Tip(ctx context.Context) (repo *gitrepo.Repository, comm
 	return found, commits[0], nil
 }
 
-// Clone opens what was fetched before. The caller closes it.
+// Clone opens the fetched clone. The caller closes it.
 func (w RepositoryView) Clone() (*gitrepo.Repository, error) {
 	if w.Client == nil {
 		return nil, errNoClone
@@ -86,7 +86,8 @@ func (w RepositoryView) Clone() (*gitrepo.Repository, error) {
 	return gitrepo.Open(w.repo.clone)
 }
 
-// errNoClone means that a repository is read where it is, which is not for others.
+// errNoClone means that a repository is read in its own folder, to which others have no
+// access.
 var errNoClone = errors.New("there is no clone of the repository")
 
 // Push makes a branch with a commit at the repository's remote, and returns the commit.

@@ -11,10 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// rerun has the check runs of a commit made again that somebody requested: by the
-// keys of which it is the head, else from what is stored. A delivery says that; the
-// forge says which check runs they are. The ledger has the request until it is
-// answered.
+// rerun makes the requested check runs of a commit again: by the keys that have it as
+// their head, else from the stored report. A delivery names the commit; the forge knows
+// the check runs. The ledger has the request until it is answered.
 func (w *worker) rerun(ctx context.Context, repo *repository, sha string) error {
 	wanted, err := w.rerequests(ctx, repo, sha)
 	if err != nil {
@@ -38,7 +37,7 @@ func (w *worker) rerun(ctx context.Context, repo *repository, sha string) error 
 }
 
 // rerequests asks the forge which check runs of a commit somebody requested again.
-// Where that may not be asked there are none.
+// Without the permission to ask there are none.
 func (w *worker) rerequests(ctx context.Context, repo *repository, sha string) ([]review.Rerequest, error) {
 	if repo.Client == nil || !repo.Client.CanCheck(ctx, repo.name) {
 		return nil, nil
@@ -51,8 +50,8 @@ func (w *worker) rerequests(ctx context.Context, repo *repository, sha string) (
 	return found, err
 }
 
-// headOf returns the keys of which a commit is the head, as far as somebody requests
-// its check runs again, and for each request why it is not a head.
+// headOf returns the keys whose head is the commit and whose check runs somebody
+// requests again, and for each other request why the commit is not a head.
 func (w *worker) headOf(ctx context.Context, repo *repository, sha string, wanted []review.Rerequest) (keys []Key, reasons []string, err error) {
 	if len(wanted) == 0 {
 		return nil, nil, nil
@@ -89,16 +88,16 @@ func (w *worker) headOf(ctx context.Context, repo *repository, sha string, wante
 // A judgedHead is a head that was looked at.
 type judgedHead struct {
 	number int
-	// branch is what the commit was pushed to, empty for a pull request.
+	// branch is the branch that the commit was pushed to, empty for a pull request.
 	branch string
 	sha    string
-	// cancelled is who ended its run; empty where it was judged.
+	// cancelled is who ended its run; empty if it was judged.
 	cancelled string
 }
 
-// answerRerun makes the check run of a head again where a delivery says that
-// somebody requested it. The forge is asked only then, and after the verdict was
-// published, which must not wait for it. err is how that ended, and is returned
+// answerRerun makes the check run of a head again if a delivery reports that somebody
+// requested it. Only then, and after the verdict was published, it asks the forge,
+// since the verdict must not wait for it. err is how judging ended, and is returned
 // unless this fails, too.
 func (w *worker) answerRerun(ctx context.Context, repo *repository, head judgedHead, err error) error {
 	if ctx.Err() != nil {

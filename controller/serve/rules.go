@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// rules makes the open pull requests due that were judged by other rules than those that
-// the tip of a branch has now. They need no call where measurements are known. Those that
-// are judged by none, such as a head that is too large, are due when rules change; one that
-// is being judged is looked at by [worker.rulesOf].
+// rules makes open pull requests due whose verdicts follow other rules than the current
+// ones at the tip of a branch. They need no call if the measurements are known. Heads
+// without any rules, such as one that is too large, are due when rules change; a head
+// that is being judged is handled by [worker.rulesOf].
 func (w *worker) rules(ctx context.Context, repo *repository, branch string) (err error) {
 	pulls := repo.open.Load()
 	if pulls == nil || len(*pulls) == 0 {
@@ -41,8 +41,8 @@ func (w *worker) rules(ctx context.Context, repo *repository, branch string) (er
 	return nil
 }
 
-// rulesOf makes the rules due that a report was judged by, where they were others at the last
-// look: they may have changed meanwhile.
+// rulesOf makes the rules due that a report followed, if the last look saw other ones:
+// they may have changed in the meantime.
 func (w *worker) rulesOf(repository int64, r *report.Report) {
 	repo := w.registry.repo(repository)
 	if repo == nil || r.Rules == nil {

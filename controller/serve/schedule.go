@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// A Schedule gives the times at which all cases are judged again.
+// A Schedule returns the times at which all cases are judged again.
 type Schedule interface {
-	// Next is the first time after another one; zero where there is none.
+	// Next returns the first time after another one; zero if there is none.
 	Next(time.Time) time.Time
 }
 
-// lastTime is the last time of a schedule after one and not after another; zero
-// where there is none.
+// lastTime returns the last time of a schedule after one and not after another; zero if
+// there is none.
 func lastTime(s Schedule, after, until time.Time) time.Time {
-	// A schedule of every minute has so many in two months.
+	// A schedule of every minute has this many in two months.
 	const most = 100_000
 	var found time.Time
 	for range most {
@@ -30,9 +30,8 @@ func lastTime(s Schedule, after, until time.Time) time.Time {
 	return until // longer ago than anybody counts
 }
 
-// dueTime is the time that a branch has still to be judged for, zero for none. A
-// missed time is made up for; of several only the last. A branch that was never seen
-// begins now.
+// dueTime returns the time for which a branch still has to be judged, zero for none. Of
+// several missed times only the last is made up for. A new branch begins now.
 func dueTime(ctx context.Context, state *ledger.ServerState, repo *repository, branch string, now time.Time) (time.Time, error) {
 	from, known, err := state.Judged(ctx, repo.id, branch)
 	if err != nil {
@@ -44,7 +43,7 @@ func dueTime(ctx context.Context, state *ledger.ServerState, repo *repository, b
 	return lastTime(repo.Schedule, from, now), nil
 }
 
-// pollSchedule makes due what it is time for.
+// pollSchedule makes scheduled keys due.
 func (p *poller) pollSchedule(ctx context.Context, repo *repository) error {
 	if repo.Schedule == nil {
 		return nil
@@ -58,14 +57,13 @@ func (p *poller) pollSchedule(ctx context.Context, repo *repository) error {
 		if repo.tips[branch] == "" || !due.After(repo.scheduled[branch]) {
 			continue
 		}
-		repo.scheduled[branch] = due // what fails is tried again by the loop
+		repo.scheduled[branch] = due // the loop tries failed ones again
 		p.loop.Add(Key{Repository: repo.id, Kind: Scheduled, Ref: branch})
 	}
 	return nil
 }
 
-// untilDue is how long it takes until the schedule has something judged, at most so
-// long.
+// untilDue returns the time until the next scheduled work, at most this long.
 func (p *poller) untilDue(repo *repository, most time.Duration) time.Duration {
 	if repo.Schedule == nil {
 		return most

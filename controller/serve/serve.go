@@ -1,10 +1,10 @@
-// Package serve keeps the statuses and comments of every pull request and base
-// branch of its repositories current, even where deliveries are lost.
+// Package serve keeps the statuses and comments of every pull request and base branch
+// of its repositories current, even where deliveries are lost.
 //
 // Most callers make a [Server] with [New], pass it the hints of a webhook with
-// [Server.Enqueue], and call [Server.Run] until the program ends. A registry knows
-// the repositories, a poller finds what is due, and a worker does it. The ledger
-// keeps what has to be known after a restart; what is due is found out again.
+// [Server.Enqueue], and call [Server.Run] until the program ends. A registry knows the
+// repositories, a poller finds the due work, and a worker does it. The ledger keeps the
+// state that a restart needs; due work is found again.
 package serve
 
 import (
@@ -35,8 +35,8 @@ const (
 	PullRequest Kind = "pull_request"
 	// Branch is the tip of a base branch, or of the branch of a merge group.
 	Branch Kind = "branch"
-	// Scheduled is the tip of a base branch whose cases are all judged again,
-	// because the schedule says so.
+	// Scheduled is the tip of a base branch whose cases are all judged again by the
+	// schedule.
 	Scheduled Kind = "scheduled"
 	// CheckRerun is a commit whose check run somebody requested again.
 	CheckRerun Kind = "check_rerun"
@@ -47,9 +47,9 @@ const (
 	Sweep Kind = "sweep"
 )
 
-// A Key names what is kept current. The repository is its id, which survives
-// renames; the id of a repository on a forge other than GitHub is made of the id
-// that it has there.
+// A Key identifies something that is kept current. The repository is its id, which
+// survives renames; the id of a repository on a forge other than GitHub is derived from
+// its id on that forge.
 type Key struct {
 	Repository int64
 	Kind       Kind
@@ -60,7 +60,7 @@ type Key struct {
 	Ref string
 }
 
-// number is the pull request in whose name a key is judged, 0 for none.
+// number returns the pull request in whose name a key is judged, 0 for none.
 func (k Key) number() int {
 	if k.Kind == Branch {
 		group, _ := forge.Queued(k.Ref)
@@ -75,13 +75,13 @@ func (k Key) background() bool { return k.number() == 0 && k.Kind != CheckRerun 
 
 // A Repository is one that is kept current.
 type Repository struct {
-	// Name and Client are zero where there is no forge; then only branches are
-	// judged, and nothing is published.
+	// Name and Client are zero if there is no forge; then only branches are judged, and
+	// nothing is published.
 	Name   forge.Repo
 	Client *forge.Client
-	// URL is where it is cloned from. Defaults to what the forge says.
+	// URL is where it is cloned from. Defaults to the forge's address.
 	URL string
-	// Token gives the credential for the clone; nil for none.
+	// Token returns the credential for the clone; nil for none.
 	Token gitrepo.Credential
 	// Branches are base branches. Default to the default branch of the forge.
 	Branches []string
@@ -95,16 +95,17 @@ type Repository struct {
 	DriftIssue int
 }
 
-// An Observer is called with what happens. Calls may overlap; each may be nil.
+// An Observer has functions that are called at events. Calls may overlap; each may be
+// nil.
 type Observer struct {
 	// Done is called after every look at a key.
 	Done func(key Key, took time.Duration, err error)
-	// Judged is called with every report that was made, not with those known before.
+	// Judged is called with every new report, not with those known before.
 	Judged func(*report.Report)
 	// Polled is called after every poll of a repository.
 	Polled func(repository string, err error)
-	// Log is called with a line for the log, and what it is about: owner/name, with
-	// #N for a pull request, or empty.
+	// Log is called with a line for the log, and its subject: owner/name, with #N for a
+	// pull request, or empty.
 	Log func(name, line string)
 }
 
@@ -113,11 +114,11 @@ type Config struct {
 	// Repositories and Policy hold until [Server.Update].
 	Repositories []*Repository
 	Policy
-	// Ledger keeps verdicts, and what the server has to know after a restart.
+	// Ledger keeps verdicts, and the state that the server needs after a restart.
 	Ledger *ledger.Ledger
 	// Dir is the folder for clones.
 	Dir string
-	// Tracer traces what becomes of hints; nil traces nothing.
+	// Tracer traces the handling of hints; nil traces nothing.
 	Tracer *tracing.Tracer
 	// Execute carries a plan out and stores its report.
 	Execute   controller.Executor
@@ -176,12 +177,12 @@ type Server struct {
 	refused  *refusedKeys
 }
 
-// maxConcurrentKeys is how many keys are looked at at once. It is more than are
-// judged, so that a head says that it is known while others have their turn.
+// maxConcurrentKeys is how many keys are handled at once. It is more than are judged,
+// so that a new head gets a status while others are being judged.
 const maxConcurrentKeys = 64
 
-// New reads what the ledger has. It asks no forge: a repository that cannot be
-// reached must not keep the server from the others.
+// New reads the state in the ledger. It asks no forge: an unreachable repository must
+// not keep the server from the others.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	state := ledger.NewServerState(cfg.Ledger)
@@ -218,18 +219,18 @@ func (s *Server) done(key Key, took time.Duration, err error) {
 	}
 }
 
-// Update changes which repositories are kept current, and how. A repository that is
-// the same pointer as before goes on undisturbed, unless the policy is another one.
-// Running reviews of a removed one end.
+// Update changes which repositories are kept current, and how. A repository with the
+// same pointer as before continues undisturbed, unless its policy differs. Running
+// reviews of a removed one end.
 func (s *Server) Update(repositories []*Repository, policy Policy) {
 	s.registry.update(repositories, policy)
 }
 
-// Ready reports whether every repository was polled once, so that all that was
-// missed while the server was down is known.
+// Ready reports whether every repository was polled once, so that all events that were
+// missed while the server was down are known.
 func (s *Server) Ready() bool { return s.registry.ready() }
 
-// Name returns what people call a key: owner/name, with #N for a pull request.
+// Name returns the name of a key for people: owner/name, with #N for a pull request.
 func (s *Server) Name(k Key) string { return s.registry.keyName(k) }
 
 // Depth returns how many keys wait, and how many are being worked on.
@@ -242,7 +243,7 @@ func (s *Server) Depth() (waiting, running int) {
 // enqueueTimeout bounds the write for a hint. A webhook is answered soon.
 const enqueueTimeout = 5 * time.Second
 
-// Enqueue makes due what a hint names. Hints of other repositories are ignored. The
+// Enqueue makes the key of a hint due. Hints of other repositories are ignored. The
 // error means that the hint has to be sent again.
 func (s *Server) Enqueue(h forge.Hint) error {
 	ctx, cancel := context.WithTimeout(context.Background(), enqueueTimeout)
@@ -268,7 +269,7 @@ func (s *Server) Enqueue(h forge.Hint) error {
 func (s *Server) enqueue(ctx context.Context, repo *repository, h forge.Hint) error {
 	switch {
 	case h.Rerequested != "":
-		// The ledger has it first, since nothing else says it after a restart.
+		// The ledger has it first, since nothing else knows it after a restart.
 		rerun := rerunOf(repo.id, h.Rerequested)
 		err := s.state.AddPending(ctx, rerun)
 		s.due(h, keyOf(rerun))

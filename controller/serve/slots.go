@@ -14,8 +14,8 @@ type slotPool struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
 	waiting []*slot           // the oldest first
-	busy    int               // those that are taken
-	of      map[slotClass]int // and of these those of a class
+	busy    int               // the taken ones
+	of      map[slotClass]int // the taken ones by class
 }
 
 // A slot is taken or waited for.
@@ -39,8 +39,8 @@ const (
 // New returns so many slots.
 func newSlots(most int) *slotPool { return &slotPool{most: most, of: map[slotClass]int{}} }
 
-// Acquire waits for a slot, or until ctx ends. waits is called where none is free at once.
-// classBackground work leaves one to the others where there are several.
+// Acquire waits for a slot, or until ctx ends. It calls waits if none is free at once.
+// classBackground work leaves one to the others if there are several.
 func (t *slotPool) Acquire(ctx context.Context, c slotClass, waits func()) (end func(), err error) {
 	mine := &slot{c, make(chan struct{})}
 	t.mu.Lock()
@@ -95,7 +95,7 @@ func (t *slotPool) grant() {
 	}
 }
 
-// Queued is how many wait for one.
+// Queued returns how many wait for one.
 func (t *slotPool) Queued() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

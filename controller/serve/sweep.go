@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 )
 
-// sweep gives their last word to commits that are not the head of anything any
-// more. It comes after all that people wait for. Commits that are a head have a
-// key of their own, as have those whose check run is requested again.
+// sweep publishes the last status of commits that are no longer the head of anything.
+// It has the lowest priority. Commits that are a head have their own key, and so do
+// commits whose check run is requested again.
 func (w *worker) sweep(ctx context.Context, repo *repository) error {
 	heads, err := w.state.Pending(ctx, repo.id)
 	if err != nil {
@@ -31,8 +31,8 @@ type sweptCommit struct {
 	sha        string
 }
 
-// A sweepRun is the sweep of one commit: end takes back what it has not said yet,
-// and done is closed when it will say nothing more.
+// A sweepRun is the sweep of one commit: end cancels the statuses that it has not
+// published yet, and done is closed when it publishes nothing more.
 type sweepRun struct {
 	end  context.CancelFunc
 	done chan struct{}
@@ -82,7 +82,7 @@ func predecessor(h ledger.PendingHead) review.Predecessor {
 	}
 }
 
-// settle says on a head that nobody judges it, and why.
+// settle publishes on a head that it is not judged, and why.
 func (w *worker) settle(ctx context.Context, repo *repository, h ledger.PendingHead, reason string) error {
 	err := repo.reviewer.Settle(ctx, predecessor(h), reason, h.Contexts...)
 	if err != nil {
@@ -91,9 +91,9 @@ func (w *worker) settle(ctx context.Context, repo *repository, h ledger.PendingH
 	return w.state.RemovePending(context.WithoutCancel(ctx), h)
 }
 
-// Abandon says on the heads of all repositories that are pending why nobody judges
-// them. It asks nothing of a ledger, which cannot be used: the forge says which
-// heads there are, and what their statuses are.
+// Abandon publishes on the pending heads of all repositories why they are not judged.
+// It does not use a ledger, which is broken: the forge knows the heads, and their
+// statuses.
 func Abandon(ctx context.Context, cfg Config, why string) error {
 	var errs []error
 	for _, listed := range cfg.Repositories {

@@ -10,11 +10,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 )
 
-// harmful is said of a head that is not looked at.
+// harmful is published for a head that is not judged.
 var harmful = crashguard.ErrFatal.Error() + "; somebody with write permission may ask again with /gavel run"
 
-// declined returns why a head is not looked at as long as nobody asks for it, empty
-// where it is.
+// declined returns why a head is not judged until somebody asks for it, empty if it is.
 func (w *worker) declined(repository int64, head review.QueuedHead) string {
 	if w.guard.Declines(crashguard.Head{Repository: repository, Pull: head.Number, SHA: head.Head}, crashguard.Request{At: head.Asked, Now: head.Again}) {
 		return harmful
@@ -22,10 +21,10 @@ func (w *worker) declined(repository int64, head review.QueuedHead) string {
 	return ""
 }
 
-// turn waits until a head may be looked at in this process. One that the process
-// before was looking at when it died is judged in a child first, so that this
-// process has only to publish the report. The ledger notes the heads that are
-// looked at, for the next process.
+// turn waits until a head may be judged in this process. If the process before died
+// while it judged the head, a child judges it first, so that this process only has to
+// publish the report. The ledger records the heads that are being judged, for the next
+// process.
 func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedHead) (review.Turn, error) {
 	h := crashguard.Head{Repository: repo.id, Pull: head.Number, SHA: head.Head}
 	log := func(line string) { w.cfg.Observer.Log(numbered(repo.name.String(), head.Number), line) }
@@ -70,7 +69,7 @@ func (w *worker) turn(ctx context.Context, repo *repository, head review.QueuedH
 	return review.Turn{End: end, Run: run}, nil
 }
 
-// job is what a child judges. The clone is its own until fetched is called.
+// job is the work of a child. The clone is its own until fetched is called.
 func (w *worker) job(ctx context.Context, repo *repository, head review.QueuedHead) (job crashguard.Job, fetched func(), err error) {
 	job = crashguard.Job{
 		Clone: repo.clone, URL: repo.url, Ledger: w.cfg.Ledger.Path(), Unconfined: w.cfg.Ledger.Unconfined(), Subject: head.Subject(ctx),

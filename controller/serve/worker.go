@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
 
-// A worker does what is due. It is safe for concurrent use.
+// A worker does the due work. It is safe for concurrent use.
 type worker struct {
 	cfg      Config
 	state    *ledger.ServerState
@@ -32,10 +32,10 @@ type worker struct {
 	heads     map[Key]string          // that are being judged, or wait for their turn
 	queued    map[crashguard.Head]int // how many keys wait for the turn of a head
 	swept     map[sweptCommit]sweepRun
-	cancelled map[Key]cancellation // why those are not wanted any more
+	cancelled map[Key]cancellation // why those runs have to end
 }
 
-// connect gives a repository its reviewer and its inbox.
+// connect creates the reviewer and the inbox of a repository.
 func (w *worker) connect(repo *repository) {
 	name := repo.name.String()
 	policy := w.registry.currentPolicy()
@@ -96,7 +96,7 @@ func (w *worker) reconcile(ctx context.Context, key Key) (err error) {
 	return w.answerRerun(ctx, repo, judgedHead{key.number(), key.Ref, r.Head(), commands.Cancelled}, err)
 }
 
-// review is what a key asks for now, nil for nothing.
+// review returns the review that a key needs now, nil for none.
 func (w *worker) review(ctx context.Context, repo *repository, key Key) (*review.Review, error) {
 	if key.Kind == Branch {
 		return w.branch(ctx, repo, key.Ref)
@@ -159,7 +159,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 		return errors.Join(w.state.RemovePending(late, entry), ctx.Err())
 	}
 	if err := errors.Join(err, unpublished); err != nil {
-		return err // what stays pending is swept up when nobody comes back to it
+		return err // the sweep settles what stays pending if nobody comes back to it
 	}
 	return w.state.RemovePending(late, entry)
 }
@@ -180,11 +180,11 @@ func (w *worker) judged(key Key, r *review.Review, report *report.Report) {
 // A cancellation is why the run of a key is not wanted any more.
 type cancellation struct {
 	reason string
-	// superseded means that the sweep says so, and not the run.
+	// superseded means that the sweep publishes this, and not the run.
 	superseded bool
 }
 
-// why is the reason that the run of a key is not wanted any more.
+// why returns the reason for which the run of a key has to end.
 func (w *worker) why(ctx context.Context, key Key) *review.Cancelled {
 	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
 		return &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout}
@@ -195,8 +195,8 @@ func (w *worker) why(ctx context.Context, key Key) *review.Cancelled {
 	return &review.Cancelled{Reason: now.reason, Within: w.cfg.ShutdownTimeout, Superseded: now.superseded}
 }
 
-// begin ends the sweep of the head, if it is at it: what that says must not come
-// after what is found out now.
+// begin ends the sweep of the head, if one is running: its statuses must not come after
+// the new ones.
 func (w *worker) begin(key Key, head string) {
 	for {
 		w.mu.Lock()
@@ -233,7 +233,7 @@ func (w *worker) running(repository int64) map[Key]string {
 }
 
 // stale reports whether the run of a key is about a head that is not the newest. If
-// that cannot be found out the run goes on: its report is right for its commit.
+// that cannot be determined the run continues: its report is right for its commit.
 func (w *worker) stale(ctx context.Context, key Key) bool {
 	w.mu.Lock()
 	running := w.heads[key]
@@ -256,7 +256,7 @@ func (w *worker) stale(ctx context.Context, key Key) bool {
 	return w.heads[key] == running
 }
 
-// passed returns why a commit is not the head of a key any more, empty where it is.
+// passed returns why a commit is not the head of a key any more, empty if it is.
 func (w *worker) passed(ctx context.Context, key Key, sha string) (string, error) {
 	repo := w.registry.repo(key.Repository)
 	switch {
@@ -289,7 +289,7 @@ func (w *worker) passed(ctx context.Context, key Key, sha string) (string, error
 
 func superseded(by string) string { return fmt.Sprintf("superseded by %.7s", by) }
 
-// next says by its type what comes after an error.
+// next chooses by the type of an error what to do next.
 func next(err error) error {
 	var limit *forge.LimitError
 	var denied *forge.DeniedError

@@ -26,8 +26,8 @@ import (
 // A Role is a set of permissions. Each role includes the ones before it.
 type Role int
 
-// The roles. See reads private pages, Judge has commits judged again, and Edit changes
-// definitions.
+// The roles. See reads private pages, Judge lets commits be judged again, and Edit
+// changes definitions.
 const (
 	Nobody Role = iota
 	See
@@ -41,7 +41,7 @@ var roles = map[string]Role{"see": See, "judge": Judge, "edit": Edit}
 // RoleNamed returns the role with a name: see, judge or edit; [Nobody] for every other.
 func RoleNamed(name string) Role { return roles[name] }
 
-// A User is somebody who is known.
+// A User is a known user.
 type User struct {
 	Name string
 	// Token signs in; empty for a user who comes through the proxy.
@@ -156,7 +156,7 @@ func (g *Gate) Handler(next http.Handler) http.Handler {
 func (g *Gate) UserWithToken(token string) *User {
 	var found *User
 	given := sha256.Sum256([]byte(token))
-	for i := range g.cfg.Users { // all of them, so that the time says nothing
+	for i := range g.cfg.Users { // all of them, so that the time reveals nothing
 		known := sha256.Sum256([]byte(g.cfg.Users[i].Token))
 		if hmac.Equal(given[:], known[:]) && g.cfg.Users[i].Token != "" {
 			found = &g.cfg.Users[i]
@@ -173,7 +173,7 @@ func (g *Gate) proxied(r *http.Request) *User {
 	names := r.Header.Values(g.cfg.Header)
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || len(names) != 1 || names[0] == "" {
-		return nil // with two headers, one was added by somebody else
+		return nil // with two headers, somebody else added one
 	}
 	trusted := func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) }
 	if !slices.ContainsFunc(g.cfg.From, trusted) {
@@ -263,7 +263,8 @@ func (g *Gate) End(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *Gate) cookie(w http.ResponseWriter, r *http.Request, value string, age int) {
-	// A proxy that terminates TLS says so; the header can only make the cookie stricter.
+	// A proxy that terminates TLS sends this; the header can only make the cookie
+	// stricter.
 	secure := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode, MaxAge: age,

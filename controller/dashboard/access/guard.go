@@ -28,8 +28,8 @@ const MaxBody = 64 << 20
 // maxForm limits the bytes of a form.
 const maxForm = 4 << 20
 
-// A Guard keeps other sites from reading or using the pages of a server. Its fields say
-// under which names browsers may ask for them.
+// A Guard keeps other sites from reading or using the pages of a server. Its fields
+// list the names by which browsers may ask for them.
 type Guard struct {
 	// Hosts are names that are accepted next to loopback addresses and localhost.
 	Hosts []string
@@ -130,7 +130,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": why}) // nobody is left to be told
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error": why}) // the client is gone
 }
 
 // IsAPI reports whether a path belongs to the API: below /api/, or below the API of a
@@ -156,9 +156,9 @@ func (g *guarded) sign(cookie string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// FormToken returns the value of [FormField] for forms in the answer to a request. It
-// sets the cookie that the token is bound to if the browser has none. The token is empty
-// for a request that did not pass a [Guard.Handler].
+// FormToken returns the value of [FormField] for forms in the answer to a request. If
+// the browser has no cookie for the token, it sets one. The token is empty for a
+// request that did not pass a [Guard.Handler].
 func FormToken(w http.ResponseWriter, r *http.Request) string {
 	g, ok := guardedOf(r.Context())
 	if !ok {

@@ -8,7 +8,7 @@ import (
 )
 
 // ConnectionLimit bounds the open connections of a server. Each address has a share, so
-// that nobody can keep others away. It is safe for concurrent use.
+// that none can keep others away. It is safe for concurrent use.
 type ConnectionLimit struct {
 	// All bounds the total, and Each the share of an address.
 	All, Each int
@@ -19,7 +19,7 @@ type ConnectionLimit struct {
 	mu   sync.Mutex
 	open map[net.Conn]*connection // guarded by mu
 	from map[netip.Addr]int       // guarded by mu
-	turn int64                    // guarded by mu; counts what happens
+	turn int64                    // guarded by mu; counts events
 }
 
 // A guest is an open connection.
@@ -77,7 +77,7 @@ func (c *ConnectionLimit) enter(conn net.Conn) {
 		return
 	}
 	c.leave(gone)
-	_ = gone.Close() // nothing is asked over it
+	_ = gone.Close() // no request is sent over it
 	c.add(conn, g)
 }
 
@@ -166,8 +166,8 @@ func remoteAddress(remote string) netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-// person is the address that one person's addresses count as: of IPv6, everybody has a
-// whole network.
+// person returns the address that stands for all addresses of one person: with IPv6,
+// everybody has a whole network.
 func personAddress(addr netip.Addr) netip.Addr {
 	const network = 64
 	if !addr.Is6() {

@@ -1,6 +1,6 @@
 // Package browsertest looks at pages in a real Chromium, as people do. Most callers
-// want [Open] and [Browser.Check]. Its tests run where GAVEL_TEST_BROWSER is set: to the
-// path of axe.min.js of axe-core, or to 1 where accessibility is not checked.
+// want [Open] and [Browser.Check]. Its tests run if GAVEL_TEST_BROWSER is set: to the
+// path of axe.min.js of axe-core, or to 1 to leave out the check of accessibility.
 package browsertest
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The variables that the tests read. Pictures, where it is set, is the folder that gets
-// a picture of each page that is checked.
+// The variables that the tests read. Pictures, if set, is the folder that gets a
+// picture of each checked page.
 const (
 	Variable = "GAVEL_TEST_BROWSER"
 	pictures = "GAVEL_TEST_PICTURES"
@@ -41,7 +41,7 @@ type Browser struct {
 	ctx  context.Context
 }
 
-// Open starts a browser for the server at base, and skips the test where none is wanted.
+// Open starts a browser for the server at base, and skips the test if none is wanted.
 // It ends with the test.
 func Open(tb testing.TB, base string) *Browser {
 	tb.Helper()
@@ -57,8 +57,8 @@ func Open(tb testing.TB, base string) *Browser {
 		}
 		b.axe = string(script)
 	}
-	// The tests run as any user, in containers, too, where Chromium's own sandbox cannot
-	// be made. The pages are the test's.
+	// The tests run as any user, including in containers, where Chromium's own sandbox
+	// cannot be made. The pages come from the test.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(tb.TempDir()))
 	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
 	tb.Cleanup(end)
@@ -73,13 +73,13 @@ func Open(tb testing.TB, base string) *Browser {
 	return b
 }
 
-// WithoutScripts makes the pages that are visited later run no scripts of their own.
+// WithoutScripts turns off the scripts of the pages that are visited later.
 func (b *Browser) WithoutScripts() {
 	b.Helper()
 	b.Do(emulation.SetScriptExecutionDisabled(true))
 }
 
-// hear fails the test for what must not happen.
+// hear fails the test for unwanted events.
 func (b *Browser) hear(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
@@ -153,13 +153,13 @@ func (b *Browser) Await(expression string) {
 	b.Do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(patience)))
 }
 
-// Text is what an element says.
+// Text returns the text of an element.
 func (b *Browser) Text(selector string) string {
 	b.Helper()
 	return Eval[string](b, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 }
 
-// Tab presses the tab key until an element has the focus that a selector finds.
+// Tab presses the tab key until an element that a selector finds has the focus.
 func (b *Browser) Tab(selector string) {
 	b.Helper()
 	for range 200 {
@@ -213,7 +213,7 @@ func (b *Browser) Check(name string) {
 	b.Do(chromedp.EmulateViewport(1280, 900))
 }
 
-// widest names what sticks out.
+// widest names the elements that stick out.
 const widest = `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll,pre,svg")).slice(0, 3).map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 40)).join(" | ")`
 
 func (b *Browser) picture(file string) {
@@ -225,7 +225,7 @@ func (b *Browser) picture(file string) {
 	}
 }
 
-// accessible fails the test for what axe-core finds.
+// accessible fails the test for the findings of axe-core.
 func (b *Browser) accessible(name string) {
 	b.Helper()
 	var found string
@@ -246,7 +246,7 @@ func (b *Browser) accessible(name string) {
 	}
 }
 
-// Path is that of the page.
+// Path returns the path of the page.
 func (b *Browser) Path() string {
 	b.Helper()
 	at, err := url.Parse(Eval[string](b, "location.href"))

@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// The bytes of the file of lives that writers lock. They are no run's slot.
+// The bytes of the file of lives that writers lock. No run uses them as its slot.
 const (
 	nextWriter = 1<<62 + 1
 	thisWriter = 1<<62 + 2

@@ -46,7 +46,7 @@ type Job struct {
 
 // An Outcome is how a child ended.
 type Outcome struct {
-	// Proven reports whether the process survived, whatever it found.
+	// Proven reports whether the process survived, whatever its result.
 	Proven bool
 	// Run is the id of the report that the process stored; empty for none.
 	Run string
@@ -105,7 +105,7 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	if err != nil {
 		return fail(err)
 	}
-	// It stays open: its end tells the child that nobody waits any more.
+	// It stays open: its end tells the child that the parent has stopped waiting.
 	defer stdin.Close()
 	steps := &lines{fetched: fetched, judging: func() { late.Stop() }}
 	cmd.Stdout = steps
@@ -195,11 +195,11 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 	}
 	debug.SetMemoryLimit(int64(job.Memory / 4 * 3))
 	go func() {
-		// Nothing more comes: this ends when the parent has gone.
+		// Nothing more arrives: this read ends when the parent has gone.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	// An error is found again, and reported, where the server looks at the commit.
+	// An error is found again, and reported, when the server looks at the commit.
 	run, _ := judge(context.Background(), job, Steps{func() { fmt.Println(fetched) }, func() { fmt.Println(judging) }})
 	fmt.Println(strings.TrimSpace(looked + " " + run))
 	return true

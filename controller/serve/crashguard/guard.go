@@ -51,16 +51,16 @@ func NewGuard(ctx context.Context, state *ledger.ServerState, cfg GuardConfig) (
 }
 
 // Declines reports whether a head is not judged, because every child died and nobody
-// asked for it since.
+// has asked for it since then.
 func (g *Guard) Declines(h Head, asked Request) bool {
 	_, ended, at := g.Suspected(h)
 	return ended >= fatal && !asked.Now && !asked.At.After(at)
 }
 
-// Prove judges a suspected head in a child, one head at a time, and returns the run that
-// the child stored. The run is empty for a head that is not suspected. The error is
-// [ErrFatal] for a head that killed two children of its own: the process before may have
-// died for another reason. A new request tries the head again.
+// Prove judges a suspected head in a child, one head at a time, and returns the run
+// that the child stored. The run is empty for a head that is not suspected. The error
+// is [ErrFatal] for a head that killed two of its own children: the process before may
+// have died for another reason. A new request tries the head again.
 func (g *Guard) Prove(ctx context.Context, h Head, asked Request, try Attempt) (run string, err error) {
 	if suspected, _, _ := g.Suspected(h); !suspected {
 		return "", nil

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// apart keeps what a terminal sends to the server from the child.
+// apart keeps signals of a terminal to the server from the child.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // confine bounds this process for good.
 func confine(job Job) error {
-	// Where memory is short, this process goes and not the server. Not every
-	// system knows that.
+	// When memory is short, this process ends before the server. Not every system
+	// supports that.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	for resource, most := range map[int]uint64{syscall.RLIMIT_DATA: job.Memory, syscall.RLIMIT_CPU: job.CPU, syscall.RLIMIT_CORE: 0} {
 		var now syscall.Rlimit
@@ -22,7 +22,7 @@ func confine(job Job) error {
 			return err
 		}
 		now.Cur = min(most, now.Max)
-		// The programs that it starts have a limit of their own for memory.
+		// The programs that it starts have their own limit for memory.
 		if resource != syscall.RLIMIT_DATA {
 			now.Max = now.Cur
 		}
