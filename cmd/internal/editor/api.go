@@ -26,10 +26,10 @@ type route struct {
 	answer       func(context.Context, *http.Request) (any, error)
 }
 
-// plural are the names of the kinds in paths.
+// plural has the names of the kinds in paths.
 var plural = map[string]string{kindDomain: "domains", kindTest: "tests", kindEvaluator: "evaluators", kindTool: "tools"}
 
-// routes are all of them.
+// routes returns all routes.
 func (s *Store) routes() []route {
 	out := []route{
 		{"GET", "/api/settings/export", func(ctx context.Context, _ *http.Request) (any, error) {
@@ -74,7 +74,7 @@ func (s *Store) routes() []route {
 	return out
 }
 
-// Requests are the methods and paths that [Store.Routes] adds, in order.
+// Requests returns the methods and paths that [Store.Routes] adds, in order.
 func Requests() []string {
 	var out []string
 	for _, r := range new(Store).routes() {
@@ -98,7 +98,7 @@ func (s *Store) Routes(mux *http.ServeMux) {
 	}
 }
 
-// getAll are the definitions of a kind.
+// getAll returns the definitions of a kind.
 func (s *Store) getAll(ctx context.Context, kind string, r *http.Request) (any, error) {
 	w := wish{domain: r.URL.Query().Get("domain"), kind: kind}
 	if level := r.URL.Query().Get("level"); level != "" {
@@ -167,14 +167,14 @@ func (s *Store) putLevel(ctx context.Context, r *http.Request) (any, error) {
 	return s.save1(ctx, edit{kind: kindLevel, id: levelID(domain, number)}, r)
 }
 
-// move moves a test to the domain and level that a request names, by default the ones
-// where it is.
+// move moves a test to the domain and level that a request names. They default to the
+// present ones.
 func (s *Store) move(ctx context.Context, r *http.Request) (any, error) {
 	e := edit{kind: kindTest, id: r.PathValue("id"), only: []string{"domain_id", "level", "version"}}
 	return s.save1(ctx, e, r)
 }
 
-// save1 writes the definition that a request has.
+// save1 writes the definition of a request.
 func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error) {
 	var err error
 	if _, e.fields, err = fieldsOf(r); err != nil {
@@ -192,7 +192,7 @@ func (s *Store) save1(ctx context.Context, e edit, r *http.Request) (any, error)
 	return written.answer(map[string]any{e.kind: entry.locate().document()}), nil
 }
 
-// answer adds a change that was made to what a request is answered with.
+// answer adds a written change to the answer of a request.
 func (w Written) answer(to map[string]any) map[string]any {
 	out := map[string]any{"success": true, "files": w.Files, "versions": w.Versions, "diff": w.Diff, "warnings": w.Warnings}
 	if w.Branch != "" {
@@ -213,7 +213,7 @@ func (e Entry) locate() Entry {
 	return e
 }
 
-// fieldsOf are the fields of the JSON object that a request has, and its text.
+// fieldsOf returns the body of a request and the fields of its JSON object.
 func fieldsOf(r *http.Request) (body []byte, fields Fields, err error) {
 	if body, err = readBody(r); err != nil {
 		return nil, nil, err

@@ -16,10 +16,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 )
 
-// reserved are folders of definitions that are not domains.
+// reserved lists folders of definitions that are not domains.
 var reserved = []string{"evaluators", "tools", "seed"}
 
-// state is what an edit begins with.
+// state returns the settings and the definitions before an edit.
 func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
 	return settings, t, err
 }
 
-// home is the folder that new definitions are written to: the first of the configured
-// ones that is not a file.
+// home returns the folder for new definitions: the first configured one that is not a
+// file.
 func (s *Store) home(settings schema.Settings) string {
 	for _, folder := range settings.Definitions {
 		if found, err := fs.Stat(s.files, path.Clean(folder)); err != nil || found.IsDir() {
@@ -40,7 +40,7 @@ func (s *Store) home(settings schema.Settings) string {
 	return "test_definitions"
 }
 
-// list returns the entries that are wanted.
+// list returns the requested entries.
 func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) get(ctx context.Context, kind, id string) (Entry, error) {
 	return t.find(kind, id)
 }
 
-// level returns the settings of a level, which have no fields where no file is there.
+// level returns the settings of a level; without fields if it has no file.
 func (s *Store) level(ctx context.Context, domain string, number int) (Entry, error) {
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -106,20 +106,20 @@ func (t *tree) level(domain string, number int) (Entry, error) {
 // levelID names a level.
 func levelID(domain string, number int) string { return domain + "/" + strconv.Itoa(number) }
 
-// An edit is a definition that is to be written.
+// An edit is a definition to write.
 type edit struct {
 	kind string
-	// id is that of the definition that is changed; empty for a new one.
+	// id is the id of the changed definition; empty for a new one.
 	id     string
 	fields Fields
-	// only are the fields that may be given; nil for all.
+	// only lists the allowed fields; nil for all.
 	only []string
-	// mode is what is done with the change. Defaults to saving it.
+	// mode says whether the change is saved. Defaults to saving it.
 	mode saveMode
 }
 
-// save writes a new definition or changes one: fields that are given replace those of
-// the file, and the others stay.
+// save writes a new definition or changes one: given fields replace fields of the file,
+// and the others stay.
 func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	s, end, err := s.beginChange(ctx, e.mode)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	return entry, out, err
 }
 
-// versionIn is the version of its definition that a request was made for; empty for any.
+// versionIn returns the version that a request changes; empty for any.
 func versionIn(fields Fields) (string, error) {
 	var out string
 	if value := fields["version"]; len(value) > 0 && json.Unmarshal(value, &out) != nil {
@@ -163,8 +163,8 @@ func versionIn(fields Fields) (string, error) {
 	return out, nil
 }
 
-// filled refuses a definition in which a text is blank that people or the target need. A
-// change of other fields leaves the texts of a file as they are.
+// filled refuses a definition with a blank text that people or the target need. A change of
+// other fields keeps the texts of a file.
 func (e edit) filled(entry Entry) error {
 	why := &refusal{Status: http.StatusBadRequest}
 	for _, name := range []string{"name", "prompt"} {
@@ -181,7 +181,7 @@ func (e edit) filled(entry Entry) error {
 	return nil
 }
 
-// edited is a definition as it will be, and as it was; nil for a new one.
+// edited returns a definition after an edit and before it; nil for a new one.
 func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error) {
 	entry = Entry{Kind: e.kind, Fields: Fields{}}
 	if e.id != "" {
@@ -215,7 +215,7 @@ func (t *tree) edited(folder string, e edit) (entry Entry, old *Entry, err error
 	return entry, old, err
 }
 
-// named is the definition that an edit changes.
+// named returns the definition that an edit changes.
 func (t *tree) named(e edit) (Entry, error) {
 	if e.kind != kindLevel {
 		return t.find(e.kind, e.id)
@@ -228,7 +228,7 @@ func (t *tree) named(e edit) (Entry, error) {
 	return t.level(domain, number)
 }
 
-// name gives a definition its id, which has to be a new one.
+// name gives a definition its id and refuses one that is taken.
 func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	isTaken := func(id string) bool {
 		return slices.ContainsFunc(t.entries, func(other Entry) bool {
@@ -260,7 +260,7 @@ func (t *tree) name(entry *Entry, e edit, old *Entry) error {
 	return nil
 }
 
-// fileOf is where a definition is written.
+// fileOf returns the file of a definition.
 func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (string, error) {
 	switch entry.Kind {
 	case kindDomain:
@@ -277,8 +277,8 @@ func (t *tree) fileOf(folder string, entry Entry, old *Entry, fields Fields) (st
 	return t.free(path.Join(folder, entry.Kind+"s", entry.ID+".json"))
 }
 
-// fileOfTest is in the level of the domain that the fields name, by default the one
-// where the test is.
+// fileOfTest returns the file of a test, in the domain and level that the fields name or,
+// by default, in its present ones.
 func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error) {
 	domain, level := entry.Domain, max(entry.Level, 1)
 	if value, ok := fields["domain_id"]; ok {
@@ -306,10 +306,10 @@ func (t *tree) fileOfTest(entry Entry, old *Entry, fields Fields) (string, error
 	return t.free(path.Join(path.Dir(home.File), "level_"+strconv.Itoa(level), entry.ID+".json"))
 }
 
-// levelCount is how many levels a domain has.
+// levelCount is the number of levels of a domain.
 const levelCount = 5
 
-// hasPlace refuses a level that the format does not have, unless the domain has it.
+// hasPlace refuses a level outside the format, unless the domain has it.
 func (t *tree) hasPlace(domain string, level int) error {
 	if level >= 1 && level <= levelCount || len(t.inLevel(domain, level)) > 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/evonic"
 )
 
-// export is the document of all definitions.
+// export returns the document of all definitions.
 func (s *Store) export(ctx context.Context) ([]byte, error) {
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -34,7 +34,8 @@ func (s *Store) export(ctx context.Context) ([]byte, error) {
 	return doc, err
 }
 
-// An ImportResult counts what a document had, and says what could not be carried over.
+// An ImportResult counts the definitions of a document, and lists the ones that could not
+// be imported.
 type ImportResult struct {
 	Domains    int      `json:"domains_imported"`
 	Tests      int      `json:"tests_imported"`
@@ -48,12 +49,12 @@ type ImportResult struct {
 type importMode struct {
 	// merge keeps the definitions that the document lacks.
 	merge bool
-	// versions are those that the caller has read of files, by path.
+	// versions are the versions that the caller has read, by path.
 	versions map[string]string
 }
 
-// importing writes the definitions of a document. An imported definition replaces
-// the one with its id.
+// importing writes the definitions of a document. An imported definition replaces the
+// definition with its id.
 func (s *Store) importing(ctx context.Context, data []byte, as importMode) (ImportResult, error) {
 	s, end, err := s.beginChange(ctx, modeSave)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 	return out, err
 }
 
-// counterpart is the definition that an imported one replaces.
+// counterpart returns the definition that an imported one replaces.
 func (t *tree) counterpart(kind, id, file string) (Entry, bool) {
 	for _, e := range t.entries {
 		if e.Kind == kind && (e.ID == id || kind == kindLevel && path.Dir(e.File) == path.Dir(file)) {
@@ -131,9 +132,8 @@ func (t *tree) counterpart(kind, id, file string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// equalFields reports whether a file says what a definition says, but for what is
-// empty and what its place says. An export names the evaluator of the domain in each
-// test.
+// equalFields compares two definitions, ignoring empty fields and fields implied by the
+// path. An export names the evaluator of the domain in each test.
 func (t *tree) equalFields(old Entry, file []byte) bool {
 	var other Fields
 	if json.Unmarshal(file, &other) != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// formats are those whose files are changed by fields.
+// formats lists the formats whose files have a form.
 var formats = []string{schema.DialectTestcase, schema.DialectPromptval, schema.DialectEvalcase}
 
-// fileURL is the page that changes a file: a form where its format has one.
+// fileURL returns the page that changes a file: a form if its format has one.
 func (s *Store) fileURL(file, format string) string {
 	if !slices.Contains(formats, format) || !definition.Formed(file) {
 		return s.address("/settings/file", "path", file)
@@ -24,7 +24,8 @@ func (s *Store) fileURL(file, format string) string {
 	return s.address("/settings/form", "path", file, "format", format)
 }
 
-// formOf is the sheet of the file that parameters name, with what the file has. ok is false for a file that has no form, whose text has to be changed.
+// formOf returns the sheet and the content of the file that parameters name. ok is false
+// for a file without a form.
 func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition.Document, ok bool, err error) {
 	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
 	if !slices.Contains(formats, v.Format) {
@@ -70,7 +71,7 @@ func (v *sheet) rows(doc *definition.Document, page string, s *Store) {
 	}
 }
 
-// openForm is the form of a file that has definitions of a format.
+// openForm shows the form of a file.
 func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	v, doc, ok, err := s.formOf(r, r.URL.Query())
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	return v.page(), nil
 }
 
-// submitForm checks or saves what the form of a file has.
+// submitForm checks or saves the form of a file.
 func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	sent := r.PostForm
 	v, doc, ok, err := s.formOf(r, sent)
@@ -115,7 +116,7 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 	return v.page(), nil
 }
 
-// writeForm checks or saves the text that a form makes, and puts each problem to its field.
+// writeForm checks or saves the text of a form, and adds each problem to its field.
 func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, changed Fields) error {
 	data, err := doc.Change(v.Item, changed)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A destination is where a level is moved, or the new id of a domain, evaluator or tool.
+// A destination is the new place of a level, or the new id of a domain, evaluator or tool.
 type destination struct {
 	ID      string `json:"id"`
 	Domain  string `json:"domain_id"`
@@ -24,7 +24,7 @@ type destination struct {
 	Version string `json:"version"`
 }
 
-// destinationOf reads a destination, of which only the named fields may be given.
+// destinationOf reads a destination with only the named fields.
 func destinationOf(r *http.Request, only ...string) (destination, error) {
 	body, fields, err := fieldsOf(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func destinationOf(r *http.Request, only ...string) (destination, error) {
 	return out, nil
 }
 
-// getLevels are the levels that have tests or settings, by domain and number.
+// getLevels returns the levels with tests or settings, by domain and number.
 func (s *Store) getLevels(ctx context.Context, r *http.Request) (any, error) {
 	entries, err := s.list(ctx, wish{domain: r.URL.Query().Get("domain")})
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) getLevels(ctx context.Context, r *http.Request) (any, error) {
 	return map[string]any{"levels": list}, nil
 }
 
-// inLevel are the definitions of a level: its tests, and its settings where it has some.
+// inLevel returns the definitions of a level: its tests, and its settings if it has some.
 func (t *tree) inLevel(domain string, number int) []Entry {
 	return slices.DeleteFunc(slices.Clone(t.entries), func(e Entry) bool {
 		return e.Domain != domain || e.Level != number || e.Kind != kindTest && e.Kind != kindLevel
@@ -89,7 +89,7 @@ func levelNamed(r *http.Request) (domain string, number int, err error) {
 	return r.PathValue("domain"), number, nil
 }
 
-// deleteLevel removes the settings of a level, which may not have tests.
+// deleteLevel removes the settings of a level without tests.
 func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	domain, number, err := levelNamed(r)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *Store) deleteLevel(ctx context.Context, r *http.Request) (any, error) {
 	return written.answer(nil), err
 }
 
-// moveLevel moves the tests and the settings of a level to another level, which may have
-// tests of other names, but no settings where these have some.
+// moveLevel moves the tests and the settings of a level to another level. That level may
+// have tests with other names. It may have settings only if the moved one has none.
 func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	domain, number, err := levelNamed(r)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 	return written.answer(map[string]any{kindLevel: level}), err
 }
 
-// rename adds to a change that a file is in another place.
+// rename adds the move of a file to a change.
 func (s *Store) rename(t *tree, c Change, from, to string) error {
 	if from == to {
 		return nil
@@ -194,7 +194,7 @@ func (s *Store) rename(t *tree, c Change, from, to string) error {
 	return nil
 }
 
-// moveNamed gives a domain, evaluator or tool another id, and changes what refers to it.
+// moveNamed gives a domain, evaluator or tool another id, and changes all references.
 func (s *Store) moveNamed(ctx context.Context, kind string, r *http.Request) (any, error) {
 	to, err := destinationOf(r, "id")
 	if err != nil {
@@ -244,7 +244,7 @@ func (t *tree) isFree(kind, id string) error {
 	return nil
 }
 
-// moveDomain moves all files of a domain, and returns the new one of its own.
+// moveDomain moves all files of a domain, and returns the new domain.json.
 func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string, err error) {
 	from := path.Dir(old.File)
 	to := path.Join(path.Dir(from), id)
@@ -272,8 +272,7 @@ func (s *Store) moveDomain(t *tree, c Change, old Entry, id string) (file string
 	return file, err
 }
 
-// moveOne moves an evaluator or a tool, and changes its id where it is referred to. It
-// returns the new file.
+// moveOne moves an evaluator or a tool, changes all references, and returns the new file.
 func (s *Store) moveOne(t *tree, c Change, old Entry, id string) (file string, err error) {
 	if err := old.changeable(); err != nil {
 		return "", err
@@ -315,5 +314,5 @@ func (e Entry) changeable() error {
 	return nil
 }
 
-// reference is the field in which definitions refer to those of a kind.
+// reference has the field by which definitions refer to a kind.
 var reference = map[string]string{kindEvaluator: "evaluator_id", kindTool: "tool_ids"}

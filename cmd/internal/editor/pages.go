@@ -438,7 +438,7 @@ func (v *sheet) textPage() page {
 func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err == nil {
-		if wrong := definition.Within(file, settings.Definitions); wrong != nil {
+		if wrong := definition.CheckPath(file, settings.Definitions); wrong != nil {
 			err = refuse("%v", wrong)
 		}
 	}

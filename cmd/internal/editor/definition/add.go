@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// add writes a further definition at the end of the list, as the one before it is written.
+// add adds a definition at the end of the list, in the style of the one before it.
 func (d *Document) add(fields Fields) ([]byte, error) {
 	switch {
 	case isYAML(d.file):
@@ -47,7 +47,8 @@ func line(like []byte, members []member, def string, fields Fields) []byte {
 	return []byte("{" + strings.Join(parts, comma) + "}")
 }
 
-// addJSON adds an object after the last one: on lines of its own where that begins its line.
+// addJSON adds an object after the last one, on lines of its own if the last one has its
+// own.
 func (d *Document) addJSON(fields Fields) ([]byte, error) {
 	from, to, err := d.span(fmt.Sprint(len(d.items) - 1))
 	if err != nil {
@@ -66,8 +67,7 @@ func (d *Document) addJSON(fields Fields) ([]byte, error) {
 	return bytes.Join([][]byte{d.data[:to], between, text, d.data[to:]}, nil), nil
 }
 
-// addYAML adds an item to a list that has a line for each, with its dash below that of the last
-// one.
+// addYAML adds an item to a block list, with its dash below the dash of the last item.
 func (d *Document) addYAML(fields Fields) ([]byte, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(d.data, &file); err != nil {
@@ -102,8 +102,8 @@ func (d *Document) addYAML(fields Fields) ([]byte, error) {
 	return joined(lines[:end], text, lines[end:]), nil
 }
 
-// itemEnd is the number of the line after an item of a list, counted from 0: lines that are
-// further to the right than its dash belong to it. Blank lines at the end do not.
+// itemEnd returns the number of the line after an item of a list, counted from 0. Lines to
+// the right of the dash belong to the item, blank lines at its end do not.
 func itemEnd(lines [][]byte, first, dash int) int {
 	end := first
 	for n := first; n < len(lines); n++ {

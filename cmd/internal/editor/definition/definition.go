@@ -17,37 +17,37 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// lists are the fields that have the definitions of a file, by format.
+// lists has the fields with the definitions of a file, by format.
 var lists = map[string][]string{
 	schema.DialectTestcase: {"test_cases", "testcases"},
 	schema.DialectEvalcase: {"evalcases", "eval_cases", "cases", "tests"},
 }
 
-// A Document is a file that has an object or a list of objects.
+// A Document is the text of a file with an object or a list of objects.
 type Document struct {
 	file   string
 	data   []byte
 	format string
-	// object is the whole file; nil for a list.
+	// object is the whole file; nil if the file is a list.
 	object Fields
-	// list is the field with the definitions; empty for none, or where the file is a list.
+	// list is the field with the definitions; empty for none, or if the file is a list.
 	list  string
 	items []Fields
 	isNew bool
 }
 
-// New is a file of a format that is not there yet.
+// New returns the document of a new file.
 func New(file, format string) *Document {
 	return &Document{file: file, format: format, object: Fields{}, isNew: true}
 }
 
-// Formed reports whether files of a name can have a form.
+// Formed reports whether a file with this name can have a form.
 func Formed(file string) bool {
 	return isYAML(file) || isLines(file) || strings.HasSuffix(file, ".json")
 }
 
-// Within refuses files that are not below the folders of definitions.
-func Within(file string, folders []string) error {
+// CheckPath refuses a file that is not below the folders of definitions.
+func CheckPath(file string, folders []string) error {
 	isBelow := slices.ContainsFunc(folders, func(folder string) bool {
 		return file == folder || strings.HasPrefix(file, strings.TrimSuffix(folder, "/")+"/")
 	})
@@ -62,7 +62,7 @@ func Within(file string, folders []string) error {
 	return nil
 }
 
-// below is the path of a file below the folder that it is in.
+// below returns the path of a file relative to its folder of definitions.
 func below(file string, folders []string) string {
 	for _, folder := range folders {
 		if rest, is := strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/"); is {
@@ -75,7 +75,7 @@ func below(file string, folders []string) string {
 // Computed reports whether a file computes its values, which a form cannot change.
 func Computed(file string) bool { return strings.HasSuffix(file, ".cue") }
 
-// Needs returns what a file lacks that is not a definition.
+// Needs says which fields a file lacks to become a definition.
 func (d *Document) Needs() string {
 	fields := map[string]string{
 		"#Testcase": "name and initial_message", "#Promptval": "test_type, name, user_input, testing_prompt and evaluation_type",
@@ -88,8 +88,8 @@ func isYAML(file string) bool {
 	return strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml")
 }
 
-// Open reads a file of a format. ok is false for one that is neither an object nor a list
-// of objects.
+// Open reads a file of a format. ok is false if it is neither an object nor a list of
+// objects.
 func Open(file, format string, data []byte) (d *Document, ok bool) {
 	doc, problems := document.Parse(file, data)
 	if doc == nil || schema.HasErrors(problems) || !Formed(file) {
@@ -114,15 +114,15 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 
 func isMissing(fields Fields) bool { return fields == nil }
 
-// A Row is one definition of a list, or leads to a page with more of them.
+// A Row is one definition of a list, or a link to a page with more of them.
 type Row struct{ Item, Name, Page string }
 
-// perPage is how many rows a page has.
+// perPage bounds the rows of a page.
 const perPage = 200
 
-// Rows are the definitions of a page of the list, counted from 1, the last of which may
-// lead to the next page, and a row that adds one; or the one definition that is named. A
-// file of one definition has none.
+// Rows returns the definitions of a page of the list, counted from 1, then a link to the
+// next page if there is one, and a row that adds a definition. With an item it returns
+// that definition alone. A file of one definition has no rows.
 func (d *Document) Rows(item, page string) []Row {
 	if item != "" {
 		fields, ok := d.Fields(item)
@@ -150,7 +150,7 @@ func (d *Document) Rows(item, page string) []Row {
 	return append(out, Row{Item: NewItem, Name: "+ Add a definition to this file"})
 }
 
-// nameOf is the name of a definition for people.
+// nameOf returns the name of a definition for people.
 func nameOf(fields Fields, n int) string {
 	for _, field := range []string{"name", "id", "description"} {
 		if name := TextOf(fields[field]); name != "" {
@@ -160,10 +160,10 @@ func nameOf(fields Fields, n int) string {
 	return "number " + strconv.Itoa(n+1)
 }
 
-// NewItem is the item of a definition that is to be added at the end of the list.
+// NewItem is the item of a definition to add at the end of the list.
 const NewItem = "new"
 
-// Number is the item as the file has it once it is written: a new one is the last.
+// Number returns the item after the file is written: a new one is the last.
 func (d *Document) Number(item string) string {
 	if d != nil && item == NewItem {
 		return strconv.Itoa(len(d.items))
@@ -171,8 +171,8 @@ func (d *Document) Number(item string) string {
 	return item
 }
 
-// Fields are those of a definition: that of an item of Rows, or of the whole file for an
-// empty one. A new one has none. ok is false where there is no such definition: a file
+// Fields returns the fields of an item of [Document.Rows], or of the whole file for an
+// empty item. A new item has none. ok is false if there is no such definition: a file
 // around a list of testcases is not one.
 func (d *Document) Fields(item string) (fields Fields, ok bool) {
 	if item == NewItem {
@@ -188,8 +188,8 @@ func (d *Document) Fields(item string) (fields Fields, ok bool) {
 	return d.items[n], true
 }
 
-// Definition is the name of the schema of an item, such as #Testcase, or of the whole file
-// for an empty one.
+// Definition returns the name of the schema of an item, such as #Testcase, or of the whole
+// file for an empty item.
 func (d *Document) Definition(item string) string {
 	if isLines(d.file) {
 		item = "0" // each line is one
@@ -242,7 +242,7 @@ func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The file has to say what was asked for, and nothing else.
+	// The file has to have the requested change and no other.
 	after, ok := Open(d.file, d.format, out)
 	if !ok || !after.equals(d, item, mergeFields(old, changed)) {
 		return nil, fmt.Errorf("%s is written in a way that a form cannot change; change its text", d.file)
@@ -250,8 +250,7 @@ func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 	return out, nil
 }
 
-// equals reports whether a document says what another one does, but for the fields of one
-// definition.
+// equals reports whether two documents differ only in the fields of one definition.
 func (d *Document) equals(other *Document, item string, fields Fields) bool {
 	if item == "" {
 		return SameJSON(d.object, fields)
@@ -266,7 +265,7 @@ func (d *Document) equals(other *Document, item string, fields Fields) bool {
 	return SameJSON(d.items, want) && (d.object == nil) == (other.object == nil) && SameJSON(d.around(), other.around())
 }
 
-// around are the fields of the file without its list.
+// around returns the fields of the file without its list.
 func (d *Document) around() Fields {
 	if d.object == nil {
 		return Fields{}
@@ -274,7 +273,7 @@ func (d *Document) around() Fields {
 	return mergeFields(d.object, Fields{d.list: nil})
 }
 
-// created is a file with one definition of a format.
+// created returns a file with one definition of a format.
 func created(file, format string, fields Fields) ([]byte, error) {
 	text, err := EncodeObject(document.Fields(definition(format, fields, "", "")), fields)
 	if err != nil || !isYAML(file) {
@@ -303,7 +302,7 @@ func (d *Document) changeJSON(item string, fields Fields) ([]byte, error) {
 	return slices.Concat(d.data[:from], text, d.data[to:]), nil
 }
 
-// span is where an item of a list is in a JSON file.
+// span returns the place of an item of a list in a JSON file.
 func (d *Document) span(item string) (from, to int, err error) {
 	dec := json.NewDecoder(bytes.NewReader(d.data))
 	if _, err := dec.Token(); err != nil {

@@ -15,8 +15,7 @@ import (
 // isLines reports whether each line of a file is a definition.
 func isLines(file string) bool { return strings.HasSuffix(file, ".jsonl") }
 
-// changeLine changes fields of the definition on a line, and leaves all other lines as
-// they are written.
+// changeLine changes fields of the definition on a line and keeps all other lines.
 func (d *Document) changeLine(item string, changed Fields) ([]byte, error) {
 	lines := bytes.SplitAfter(d.data, []byte("\n"))
 	at := lineOf(lines, item)
@@ -33,8 +32,8 @@ func (d *Document) changeLine(item string, changed Fields) ([]byte, error) {
 	return bytes.Join(lines, nil), nil
 }
 
-// lineOf is the index of the line that has an item, counted without blank lines; -1 for
-// none.
+// lineOf returns the index of the line with an item, or -1. Items are counted without
+// blank lines.
 func lineOf(lines [][]byte, item string) int {
 	n, err := strconv.Atoi(item)
 	for i, line := range lines {
@@ -51,12 +50,12 @@ func lineOf(lines [][]byte, item string) int {
 	return -1
 }
 
-// A member is a field of an object as it is written.
+// A member is the text of a field of an object.
 type member struct {
 	name string
-	// key is the name with its quotes, and value what the field has.
+	// key is the name with its quotes, and value the text of the value.
 	key, value []byte
-	// from, colon and to are where the key begins, where it ends, and where the value ends.
+	// from and colon are the begin and end of the key, and to is the end of the value.
 	from, colon, to int
 }
 
@@ -85,8 +84,8 @@ func membersOf(line []byte) ([]member, error) {
 	return out, nil
 }
 
-// written is an object on one line with other values of some fields, with the spaces that
-// the line has after its first colon and comma.
+// written returns an object on one line with other values of some fields. It keeps the
+// spaces after the first colon and comma.
 func written(line []byte, members []member, def string, changed Fields) []byte {
 	colon, comma := spaces(line, members)
 	var parts []string
@@ -109,7 +108,8 @@ func written(line []byte, members []member, def string, changed Fields) []byte {
 	return []byte("{" + strings.Join(parts, comma) + "}")
 }
 
-// spaces are the first colon and the first comma of a line, with the spaces after them.
+// spaces returns the first colon and the first comma of a line, with the spaces after
+// them.
 func spaces(line []byte, members []member) (colon, comma string) {
 	colon, comma = ": ", ", "
 	if len(members) > 0 {
@@ -124,7 +124,7 @@ func spaces(line []byte, members []member) (colon, comma string) {
 	return colon, comma
 }
 
-// onOneLine is a value without the white space between its parts.
+// onOneLine returns a value without the white space between its parts.
 func onOneLine(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -133,8 +133,8 @@ func onOneLine(value json.RawMessage) string {
 	return b.String()
 }
 
-// locateLine returns the field of the item of a file of lines at a place, and whether that
-// is where the item begins.
+// locateLine returns a function for the field of an item at a place in a file of lines,
+// and whether the item begins there.
 func locateLine(item string, data []byte) func(schema.Position) (name string, isFirst bool) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	at := lineOf(lines, item)

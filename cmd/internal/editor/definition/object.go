@@ -17,10 +17,11 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// Fields are those of an object.
+// Fields are the fields of a JSON object. Their values stay as they are written.
 type Fields = map[string]json.RawMessage
 
-// EncodeObject is an object as a file: the named fields in their order, and then the others.
+// EncodeObject returns a file with an object: the named fields in their order, and then
+// the others.
 func EncodeObject(names []string, fields Fields) ([]byte, error) {
 	names = slices.Clone(names)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -51,7 +52,7 @@ func EncodeObject(names []string, fields Fields) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DecodeObject reads a JSON object, whose numbers stay as they are written.
+// DecodeObject reads a JSON object. Its numbers stay as they are written.
 func DecodeObject(data []byte) (Fields, error) {
 	var out Fields
 	if err := json.Unmarshal(data, &out); err != nil || out == nil {
@@ -60,7 +61,7 @@ func DecodeObject(data []byte) (Fields, error) {
 	return out, nil
 }
 
-// QuoteText is a text as JSON.
+// QuoteText returns a text as JSON.
 func QuoteText(text string) json.RawMessage {
 	out, err := json.Marshal(text)
 	if err != nil {
@@ -69,7 +70,7 @@ func QuoteText(text string) json.RawMessage {
 	return out
 }
 
-// TextOf is the string of a JSON value; empty if it is not one.
+// TextOf returns the text of a JSON string; empty for any other value.
 func TextOf(value json.RawMessage) string {
 	var out string
 	if json.Unmarshal(value, &out) != nil {
@@ -84,7 +85,8 @@ func IsBlankText(value json.RawMessage) bool {
 	return json.Unmarshal(value, &out) == nil && out != nil && strings.TrimSpace(*out) == ""
 }
 
-// PageNumber is a parameter from 1 to most; usual where it is not a number from 1.
+// PageNumber reads a parameter from 1 to most. It returns usual if the parameter is not a
+// number from 1.
 func PageNumber(value string, usual, most int) int {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 {
@@ -93,7 +95,7 @@ func PageNumber(value string, usual, most int) int {
 	return min(n, most)
 }
 
-// LevelText is a level as a form has it; empty for 0.
+// LevelText returns a level for a form; empty for 0.
 func LevelText(n int) string {
 	if n == 0 {
 		return ""
@@ -111,7 +113,7 @@ func SameJSON(a, b any) bool {
 	return err == nil && EqualJSON(x, y)
 }
 
-// mergeFields are the fields with those that replace them; one without a value is removed.
+// mergeFields replaces fields by changed ones; a changed one without a value is removed.
 func mergeFields(fields, changed Fields) Fields {
 	out := maps.Clone(fields)
 	maps.Copy(out, changed)
@@ -129,12 +131,12 @@ func EqualJSON(a, b []byte) bool {
 	return err == nil && bytes.Equal(x, y)
 }
 
-// usual are the values that fields have by default, which an export writes.
+// fieldDefaults has the default values of fields, which an export writes.
 var fieldDefaults = map[string]string{
 	"system_prompt_mode": `"overwrite"`, "timeout_ms": "30000", "weight": "1", "enabled": "true", "tool_ids": "[]",
 }
 
-// WithoutDefaults are fields without those that say nothing.
+// WithoutDefaults returns the fields without null and default values.
 func WithoutDefaults(fields Fields) Fields {
 	out := Fields{}
 	for name, value := range fields {
@@ -150,8 +152,8 @@ func WithoutDefaults(fields Fields) Fields {
 
 var nonSlug = lazyregexp.New(`[^A-Za-z0-9]+`)
 
-// RenameReference are the fields of an object with another id where a field refers to one: a
-// text, or a list of texts. refers reports whether it does.
+// RenameReference replaces an id in a field that refers to it, as a text or in a list of
+// texts. refers reports whether the field does.
 func RenameReference(fields Fields, field, from, to string) (renamed Fields, refers bool) {
 	var value any = to
 	var ids []string
@@ -175,7 +177,7 @@ func RenameReference(fields Fields, field, from, to string) (renamed Fields, ref
 	return renamed, true
 }
 
-// NewID is an id for a new definition, from its name.
+// NewID returns a free id for a new definition, from its name.
 func NewID(prefix, name string, isTaken func(string) bool) string {
 	plain := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -195,8 +197,8 @@ func NewID(prefix, name string, isTaken func(string) bool) string {
 	return id
 }
 
-// PathWithQuery is a path with parameters, which are pairs of a name and a value; those without
-// a value are left out.
+// PathWithQuery returns a path with parameters, which are pairs of a name and a value.
+// Parameters without a value are left out.
 func PathWithQuery(path string, pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -207,7 +209,7 @@ func PathWithQuery(path string, pairs ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// WithoutFields are fields but for those of some names.
+// WithoutFields returns the fields without the named ones.
 func WithoutFields(fields Fields, names []string) Fields {
 	out := maps.Clone(fields)
 	maps.DeleteFunc(out, func(name string, _ json.RawMessage) bool { return slices.Contains(names, name) })

@@ -34,7 +34,7 @@ func (d *Document) changeYAML(item string, changed Fields) ([]byte, error) {
 	return text, nil
 }
 
-// fieldOrder are the names of fields in the order of a schema.
+// fieldOrder returns the names of fields in the order of a schema.
 func fieldOrder(def string, fields Fields) []string {
 	var out, rest []string
 	for _, name := range document.Fields(def) {
@@ -51,7 +51,7 @@ func fieldOrder(def string, fields Fields) []string {
 	return append(out, rest...)
 }
 
-// mapping is the node of a definition; nil where it is not written as one.
+// mapping returns the node of a definition, or nil if it is not a mapping.
 func (d *Document) mapping(file *yaml.Node, item string) *yaml.Node {
 	if len(file.Content) != 1 {
 		return nil
@@ -75,7 +75,7 @@ func (d *Document) mapping(file *yaml.Node, item string) *yaml.Node {
 	return at
 }
 
-// valueOf is the value of a field of a mapping; nil for none.
+// valueOf returns the value of a field of a mapping, or nil.
 func valueOf(m *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(m.Content); i += 2 {
 		if m.Content[i].Value == name {
@@ -85,7 +85,7 @@ func valueOf(m *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// edited is a file with another value of a field of a mapping.
+// edited returns a file with another value of a field of a mapping.
 func edited(text []byte, m *yaml.Node, name string, value json.RawMessage) ([]byte, error) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	column := m.Content[0].Column - 1
@@ -124,9 +124,9 @@ func joined(before [][]byte, between []byte, after [][]byte) []byte {
 	return slices.Concat(bytes.Join(before, nil), between, bytes.Join(after, nil))
 }
 
-// fieldEnd is the number of the line after a field, counted from 0: what is further to the
-// right belongs to it, and so does a list below its name. Comments and blank lines at the
-// end do not.
+// fieldEnd returns the number of the line after a field, counted from 0. Lines further to
+// the right belong to the field, and so does a list below its name. Comments and blank
+// lines at its end do not.
 func fieldEnd(lines [][]byte, key, value *yaml.Node) int {
 	column, end := key.Column-1, key.Line
 	for n := key.Line; n < len(lines); n++ {
@@ -146,8 +146,8 @@ func fieldEnd(lines [][]byte, key, value *yaml.Node) int {
 	return end
 }
 
-// field is a field as lines of a file, the first after a prefix and the others as far to
-// the right.
+// field returns the lines of a field, the first after a prefix and the others indented
+// like it.
 func field(name string, value json.RawMessage, prefix, comment string) ([]byte, error) {
 	node, err := nodeOf(value)
 	if err != nil {
@@ -177,7 +177,7 @@ func field(name string, value json.RawMessage, prefix, comment string) ([]byte, 
 	return b.Bytes(), nil
 }
 
-// nodeOf is a JSON value as YAML is usually written.
+// nodeOf returns a JSON value in the usual style of YAML.
 func nodeOf(value []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(value, &doc); err != nil || len(doc.Content) != 1 {
@@ -187,10 +187,10 @@ func nodeOf(value []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// oldBooleans are texts that readers of YAML 1.1 take for true or false.
+// oldBooleans lists texts that readers of YAML 1.1 take for true or false.
 var oldBooleans = []string{"y", "n", "yes", "no", "on", "off"}
 
-// plain takes the quotes and braces of JSON away; the encoder adds those that are needed.
+// plain removes the quotes and braces of JSON; the encoder adds the necessary ones.
 func plain(n *yaml.Node) {
 	isText := n.Kind == yaml.ScalarNode && n.Style&yaml.DoubleQuotedStyle != 0
 	n.Style = 0
@@ -208,7 +208,7 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// encoded is a node as a file.
+// encoded returns a file with a node.
 func encoded(n *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
@@ -219,9 +219,9 @@ func encoded(n *yaml.Node) ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// Locate returns the field of a definition at a place in a file that [Document.Change]
-// returned, and whether the definition begins there. The field is empty for a place in
-// another definition. A document that is nil is one of a whole file.
+// Locate returns a function for the field of a definition at a place in a file from
+// [Document.Change], and whether the definition begins there. The field is empty for a
+// place in another definition. A nil document means a whole file.
 func Locate(d *Document, item string, data []byte) func(schema.Position) (name string, isFirst bool) {
 	if d == nil {
 		d = &Document{object: Fields{}}
@@ -253,7 +253,7 @@ func Locate(d *Document, item string, data []byte) func(schema.Position) (name s
 	}
 }
 
-// lastLine is the last line on which a node of a tree begins.
+// lastLine returns the last line on which a node of a tree begins.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, child := range n.Content {
