@@ -96,6 +96,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&t.cases, "cases", 500, "how many conversations are judged, at least 10")
 	only := flags.String("only", "", "the modes that are tried, such as pr,serve; all by default")
 	throughput := flags.Bool("throughput", false, "measure 1, 2 and 4 workers against models that take 200 ms, and kill nothing")
+	gavel := flags.String("gavel", "", "the program to kill; it is built by default")
 	flags.BoolVar(&t.verbose, "v", false, "print what the processes log, to stderr")
 	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "what the moments are drawn from; printed, to repeat a run about as it was")
 	if err := flags.Parse(args); err != nil {
@@ -118,7 +119,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	t.server = newServer()
 	defer t.server.Close()
-	if t.program, err = build(ctx, t.dir); err != nil {
+	if t.program, err = stage.Program(ctx, *gavel, t.dir); err != nil {
 		return err
 	}
 	if *throughput {

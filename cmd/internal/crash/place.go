@@ -120,15 +120,6 @@ func (p *fixture) change() {
 	}
 }
 
-func build(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "gavel")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/gavel").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build gavel: %w: %s", err, out)
-	}
-	return program, nil
-}
-
 // command runs gavel here.
 func (p *fixture) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.CommandContext(ctx, p.program, args...)

@@ -17,9 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/stage"
@@ -53,6 +51,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	mib := flags.Int64("most", 600, "how many MiB of memory a process may take")
 	blob := flags.Int64("blob", 1536, "how many MiB of zeros the large blob has")
 	flags.DurationVar(&t.patient, "patience", 10*time.Minute, "how long to wait for what is published")
+	gavel := flags.String("gavel", "", "the program to try; it is built by default")
 	form := flags.String("render", "", "render the largest report in this form, and nothing else")
 	only := flags.String("only", "", "try this part alone: jobs, multiplied, crowd, bulk, siege, writers or reports")
 	if err := flags.Parse(args); err != nil {
@@ -69,9 +68,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	t.Stage, t.dir = stage.New(ctx, dir), dir
 	defer func() { err = errors.Join(err, t.End(), os.RemoveAll(dir)) }()
 	return t.Play(func() error {
-		t.program = filepath.Join(dir, "gavel")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-o", t.program, "./cmd/gavel").CombinedOutput(); err != nil {
-			return fmt.Errorf("build gavel: %w: %s", err, out)
+		if t.program, err = stage.Program(ctx, *gavel, dir); err != nil {
+			return err
 		}
 		if *only == "" || *only == "jobs" || *only == "siege" {
 			t.place = newPlace(t.Stage, dir, *blob<<20)

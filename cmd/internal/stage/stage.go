@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -79,4 +80,18 @@ func (s *Stage) End() error {
 		s.after[i]()
 	}
 	return errors.Join(s.wrong...)
+}
+
+// Program returns the path of gavel: the given program, or one that is built into dir if
+// none is given.
+func Program(ctx context.Context, given, dir string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	program := filepath.Join(dir, "gavel")
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/gavel").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build gavel: %w: %s", err, out)
+	}
+	return program, nil
 }
