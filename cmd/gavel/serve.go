@@ -19,11 +19,11 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -83,7 +83,7 @@ type server struct {
 	server   atomic.Pointer[serve.Server]
 	hook     atomic.Pointer[http.Handler]
 	store    atomic.Pointer[ledger.Ledger]
-	board    board.Board
+	board    dashboard.Board
 	// sessions is the key that signs browsers' cookies while the process runs.
 	sessions []byte
 	// ended are the sessions of signed-out users.
@@ -294,10 +294,10 @@ func (s *server) execute(ctx context.Context, p *controller.Prepared, opts contr
 	now := s.now.Load()
 	step, end := s.board.Track(p.Head().Commit) // several runs would overwrite each other's line
 	defer end()
-	opts.Observe = step
+	opts.Observe = func(p progress.Step) { step(p.Done, p.Total, p.Again) }
 	if waits := opts.Waits; waits != nil {
 		opts.Waits = func(w progress.Waiting) {
-			s.board.Waits(p.Head().Commit, w)
+			s.board.Waits(p.Head().Commit, w.Cases, w.String())
 			waits(w)
 		}
 	}

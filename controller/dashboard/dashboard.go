@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters/html"
 )
@@ -45,7 +44,7 @@ type Config struct {
 	// Title is the subject of the pages, such as the name of the repository.
 	Title string
 	// Board has the commits that are being judged. Defaults to none.
-	Board *board.Board
+	Board *Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
 	Streams *access.StreamLimit
 }
@@ -184,15 +183,15 @@ const (
 
 // A liveState is a short form of a list of runs.
 type liveState struct {
-	Newest  string        `json:"newest"`
-	Judging []board.Entry `json:"judging"`
+	Newest  string       `json:"newest"`
+	Judging []BoardEntry `json:"judging"`
 }
 
 // live reports newer runs, and the progress of the commits that are being judged.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	cfg := EventSource{State: func(ctx context.Context) (any, error) {
 		newest, err := ledger.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
-		state := liveState{newest, []board.Entry{}}
+		state := liveState{newest, []BoardEntry{}}
 		if s.cfg.Board != nil {
 			state.Judging = append(state.Judging, s.cfg.Board.All()...)
 		}

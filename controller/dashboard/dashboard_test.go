@@ -21,8 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -486,7 +484,7 @@ func TestAbuseEvents(t *testing.T) {
 func TestEvents(t *testing.T) {
 	h := newHouse(t)
 	h.run("run-1", report.Compare(reporttest.Regressions().In))
-	var b board.Board
+	var b dashboard.Board
 	srv := httptest.NewServer(h.site(dashboard.Config{Board: &b, Root: "/x"}))
 	defer srv.Close()
 	if text := get(t, srv.Config.Handler, "/", 200); !strings.Contains(text, `data-live="/x/api/events"`) || !strings.Contains(text, `<noscript><meta http-equiv="refresh"`) {
@@ -510,7 +508,7 @@ func TestEvents(t *testing.T) {
 	read(`{"newest":"run-1","judging":[]}`)
 	step, end := b.Track("abc")
 	read(`{"newest":"run-1","judging":[{"head":"abc","done":0,"total":0,"again":0}]}`)
-	step(progress.Step{Done: 1, Total: 2})
+	step(1, 2, 0)
 	read(`{"newest":"run-1","judging":[{"head":"abc","done":1,"total":2,"again":0}]}`)
 	h.run("run-2", report.Compare(reporttest.Regressions().In))
 	end()

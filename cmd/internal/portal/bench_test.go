@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -106,7 +105,7 @@ func TestRepositoriesListTheNewestPulls(t *testing.T) {
 // turn, of one whose cases wait for a worker, of one that is being judged, and of some that
 // were judged and are looked at again.
 func TestAHeadThatWaits(t *testing.T) {
-	shown, at := &board.Board{}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	shown, at := &dashboard.Board{}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	store, result := ledgertest.Open(t, ledger.Config{}), report.Compare(reporttest.Regressions().In)
 	body, err := json.Marshal(result)
 	if err != nil {
@@ -143,7 +142,7 @@ func TestAHeadThatWaits(t *testing.T) {
 		if row.runs {
 			_, end := shown.Track(row.head)
 			defer end()
-			shown.Waits(row.head, row.waiting)
+			shown.Waits(row.head, row.waiting.Cases, row.waiting.String())
 		}
 	}
 	site := New(Config{

@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/progress/board"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -44,7 +43,7 @@ type Config struct {
 	Hosts []string
 	// Hide takes secrets out of every text.
 	Hide  func(string) string
-	Board *board.Board
+	Board *dashboard.Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
 	Streams *access.StreamLimit
 	// Forecast returns what a change of the definitions of a repository would have judged.

@@ -1,17 +1,13 @@
-// Package board tracks the progress of running reviews for people. Most callers want
-// [Board.Track] and [Board.All].
-package board
+package dashboard
 
 import (
 	"cmp"
 	"slices"
 	"sync"
-
-	"github.com/gavel-evals/gavel/controller/progress"
 )
 
-// An Entry is the progress of a commit.
-type Entry struct {
+// A BoardEntry is the progress of a commit.
+type BoardEntry struct {
 	Head  string `json:"head"`
 	Done  int    `json:"done"`
 	Total int    `json:"total"`
@@ -23,28 +19,31 @@ type Entry struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// A Board is safe for concurrent use. Its zero value is empty.
+// A Board tracks the progress of running reviews. It is safe for concurrent use, and its
+// zero value is empty.
 type Board struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	entries map[string]Entry
+	entries map[string]BoardEntry
 	changed chan struct{} // closed at the next change; nil without waiters
 }
 
-// Track shows a commit until end is called. step receives each step of its judging.
-func (b *Board) Track(head string) (step func(progress.Step), end func()) {
-	put := func(e Entry) {
+// Track shows a commit until end is called. step sets its counts.
+func (b *Board) Track(head string) (step func(done, total, again int), end func()) {
+	put := func(e BoardEntry) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.entries == nil {
-			b.entries = map[string]Entry{}
+			b.entries = map[string]BoardEntry{}
 		}
 		e.Waiting, e.Why = b.entries[head].Waiting, b.entries[head].Why
 		b.entries[head] = e
 		b.notify()
 	}
-	put(Entry{Head: head})
-	step = func(s progress.Step) { put(Entry{Head: head, Done: s.Done, Total: s.Total, Again: s.Again}) }
+	put(BoardEntry{Head: head})
+	step = func(done, total, again int) {
+		put(BoardEntry{Head: head, Done: done, Total: total, Again: again})
+	}
 	end = func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -54,14 +53,15 @@ func (b *Board) Track(head string) (step func(progress.Step), end func()) {
 	return step, end
 }
 
-// Waits sets the number of a commit's cases that wait for workers.
-func (b *Board) Waits(head string, w progress.Waiting) {
+// Waits sets the number of a commit's cases that wait for workers, and the reason in words.
+// No case waits if cases is 0.
+func (b *Board) Waits(head string, cases int, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if e, tracked := b.entries[head]; tracked {
-		e.Waiting, e.Why = w.Cases, ""
-		if w.Cases > 0 {
-			e.Why = w.String()
+		e.Waiting, e.Why = cases, ""
+		if cases > 0 {
+			e.Why = why
 		}
 		b.entries[head] = e
 		b.notify()
@@ -102,13 +102,13 @@ func (b *Board) Why(head string) string {
 }
 
 // All returns the commits that are being judged, by their ids.
-func (b *Board) All() []Entry {
+func (b *Board) All() []BoardEntry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []Entry
+	var out []BoardEntry
 	for _, e := range b.entries {
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(x, y Entry) int { return cmp.Compare(x.Head, y.Head) })
+	slices.SortFunc(out, func(x, y BoardEntry) int { return cmp.Compare(x.Head, y.Head) })
 	return out
 }

@@ -1,16 +1,15 @@
-package board_test
+package dashboard_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/progress"
-	"github.com/gavel-evals/gavel/controller/progress/board"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 )
 
 // TestBoard shows commits from their beginning to their end, and reports each change.
 func TestBoard(t *testing.T) {
-	var b board.Board
+	var b dashboard.Board
 	look := func(want string, change func()) {
 		t.Helper()
 		changed := b.Changed()
@@ -24,19 +23,19 @@ func TestBoard(t *testing.T) {
 			t.Errorf("the board is %s, want %s", got, want)
 		}
 	}
-	var one, two func(progress.Step)
+	var one, two func(done, total, again int)
 	var end, endTwo func()
 	look("[{b 0 0 0 0 }]", func() { one, end = b.Track("b") })
 	look("[{a 0 0 0 0 } {b 0 0 0 0 }]", func() { two, endTwo = b.Track("a") })
-	look("[{a 0 0 0 0 } {b 1 3 0 0 }]", func() { one(progress.Step{Done: 1, Total: 3}) })
+	look("[{a 0 0 0 0 } {b 1 3 0 0 }]", func() { one(1, 3, 0) })
 	const why = "2 cases wait for a worker; the one that is running is busy"
-	look("[{a 0 0 0 2 "+why+"} {b 1 3 0 0 }]", func() { b.Waits("a", progress.Waiting{Cases: 2, Workers: 1}) })
-	look("[{a 1 2 0 2 "+why+"} {b 1 3 0 0 }]", func() { two(progress.Step{Done: 1, Total: 2}) })
+	look("[{a 0 0 0 2 "+why+"} {b 1 3 0 0 }]", func() { b.Waits("a", 2, why) })
+	look("[{a 1 2 0 2 "+why+"} {b 1 3 0 0 }]", func() { two(1, 2, 0) })
 	if got := b.Why("a"); got != why || b.Why("b") != "" {
 		t.Errorf("the cases of a wait because %q, want %q, and those of b because %q", got, why, b.Why("b"))
 	}
-	look("[{a 1 2 0 0 } {b 1 3 0 0 }]", func() { b.Waits("a", progress.Waiting{}) })
-	look("[{a 2 2 4 0 } {b 1 3 0 0 }]", func() { two(progress.Step{Done: 2, Total: 2, Again: 4}) })
+	look("[{a 1 2 0 0 } {b 1 3 0 0 }]", func() { b.Waits("a", 0, "") })
+	look("[{a 2 2 4 0 } {b 1 3 0 0 }]", func() { two(2, 2, 4) })
 	look("[{a 2 2 4 0 }]", func() { end() })
 	look("[]", func() { endTwo() })
 }
