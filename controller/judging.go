@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -56,7 +55,7 @@ func (e *execution) newJudging() *judging {
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
 	})}
-	j.progress = observed{tell: e.opts.Observe, hide: p.redact(), step: progress.Step{Held: j.limiters.Held}}
+	j.progress = observed{tell: e.opts.Observe, hide: p.redact(), step: Progress{Held: j.limiters.Held}}
 	j.head = e.side(confirm.Head, p.req.Head, e.in.Head)
 	if p.req.Base != nil {
 		j.base = e.side(confirm.Base, *p.req.Base, e.in.Base)
@@ -182,10 +181,10 @@ func (j *judging) keep(s *side) func(run.Job, verdict.Result) bool {
 // An observed reports the progress of judging. Both sides may be measured at the same
 // time.
 type observed struct {
-	tell func(progress.Step) // may be nil
+	tell func(Progress) // may be nil
 	hide func(string) string
 	mu   sync.Mutex
-	step progress.Step // guarded by mu
+	step Progress // guarded by mu
 }
 
 // begin reports the number of cases, unless there are none.
@@ -201,14 +200,14 @@ func (o *observed) leaveOut(n int) { o.step.Total -= n }
 // ended returns a function that reports the finished cases of a side, and measured one
 // that reports the finished further measurements.
 func (o *observed) ended(is confirm.Side) func(run.Event) {
-	return o.report(is, func(s *progress.Step) { s.Done++ })
+	return o.report(is, func(s *Progress) { s.Done++ })
 }
 
 func (o *observed) measured(is confirm.Side) func(run.Event) {
-	return o.report(is, func(s *progress.Step) { s.Again++ })
+	return o.report(is, func(s *Progress) { s.Again++ })
 }
 
-func (o *observed) report(is confirm.Side, count func(*progress.Step)) func(run.Event) {
+func (o *observed) report(is confirm.Side, count func(*Progress)) func(run.Event) {
 	return func(ev run.Event) {
 		if o.tell == nil || ev.Outcome == nil {
 			return

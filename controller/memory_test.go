@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/controller/target"
@@ -55,7 +54,7 @@ func TestARunDoesNotKeepWhatWasSaid(t *testing.T) {
 	}
 	var first, last int64
 	report, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return talk, nil }), controller.RunOptions{
-		Observe: func(p progress.Step) {
+		Observe: func(p controller.Progress) {
 			switch p.Done {
 			case 1:
 				first = heap()

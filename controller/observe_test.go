@@ -22,7 +22,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -155,7 +154,7 @@ func asks(start evaluate.Start, method, path, body string) string {
 	return got.Body.String()
 }
 
-func (w *witness) outcome(p progress.Step) {
+func (w *witness) outcome(p controller.Progress) {
 	if p.Outcome == nil {
 		return // the run begins
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/limit"
@@ -83,10 +82,10 @@ type RunOptions struct {
 	// Control, when set, can end the run early.
 	Control *run.Control
 	// Observe receives the progress of the run; nil ignores it. Calls do not overlap.
-	Observe func(progress.Step)
+	Observe func(Progress)
 	// Waits receives the number of cases that wait because no worker that could judge
 	// them is running or free, and 0 when one is. nil ignores it. Calls may overlap.
-	Waits func(progress.Waiting)
+	Waits func(WaitingCases)
 	// Outbox returns the items to publish with the report; nil publishes nothing. With
 	// an error the report is not stored.
 	Outbox func(*report.Report) ([]ledger.OutboxItem, error)

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/programs"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -53,7 +52,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 	programs.Warn(p)
 	bar := terminal.NewBar(a.Stderr)
 	if opts.Observe == nil {
-		opts.Observe = func(p progress.Step) { bar.Show(barStep(p)) }
+		opts.Observe = func(p controller.Progress) { bar.Show(barStep(p)) }
 	}
 	if folder != "" {
 		recording, err := startRecording(p, a.Path(folder))
@@ -72,7 +71,7 @@ func (a *App) ExecuteRecording(ctx context.Context, p *controller.Prepared, fold
 }
 
 // barStep converts a step of the progress for the bar.
-func barStep(p progress.Step) terminal.Step {
+func barStep(p controller.Progress) terminal.Step {
 	step := terminal.Step{Side: p.Side(), Done: p.Done, Total: p.Total, Again: p.Again, Verdict: p.Verdict(), Held: p.Held}
 	if p.Outcome != nil {
 		step.Spent = p.Outcome.Spent

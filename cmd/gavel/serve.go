@@ -23,7 +23,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -294,9 +293,9 @@ func (s *server) execute(ctx context.Context, p *controller.Prepared, opts contr
 	now := s.now.Load()
 	step, end := s.board.Track(p.Head().Commit) // several runs would overwrite each other's line
 	defer end()
-	opts.Observe = func(p progress.Step) { step(p.Done, p.Total, p.Again) }
+	opts.Observe = func(p controller.Progress) { step(p.Done, p.Total, p.Again) }
 	if waits := opts.Waits; waits != nil {
-		opts.Waits = func(w progress.Waiting) {
+		opts.Waits = func(w controller.WaitingCases) {
 			s.board.Waits(p.Head().Commit, w.Cases, w.String())
 			waits(w)
 		}

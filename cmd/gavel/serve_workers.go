@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -65,7 +64,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 			Programs: func(job run.Job) bool { return startsPrograms(b.Config, job) },
 			Waits: func(w queue.Standstill) {
 				if opts.Waits != nil {
-					opts.Waits(progress.Waiting(w))
+					opts.Waits(controller.WaitingCases(w))
 				}
 				if w.Cases == 0 || w.Workers > 0 || w.Programs {
 					return

@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -37,7 +36,7 @@ type known struct {
 	// changed.
 	cases int
 	// waiting counts the cases that wait for workers.
-	waiting progress.Waiting
+	waiting controller.WaitingCases
 	// queued means that the head waits for its turn behind others.
 	queued bool
 }
@@ -62,7 +61,7 @@ func (a *announcement) planned(validate comment.Status, cases int) {
 }
 
 // waits records the number of cases that wait for workers.
-func (a *announcement) waits(w progress.Waiting) { a.learn(func(k *known) { k.waiting = w }) }
+func (a *announcement) waits(w controller.WaitingCases) { a.learn(func(k *known) { k.waiting = w }) }
 
 // queued records that the head waits for its turn, and begins that its turn has come.
 func (a *announcement) queued() { a.learn(func(k *known) { k.queued = true }) }
@@ -139,7 +138,7 @@ func (r *Review) announced(now known) []comment.Status {
 		words := "judging everything again"
 		switch {
 		case now.queued:
-			words = progress.Queued
+			words = controller.QueuedReason
 		case now.waiting.Cases > 0:
 			words = now.waiting.String()
 		}
@@ -148,7 +147,7 @@ func (r *Review) announced(now known) []comment.Status {
 	words, checking := "working out what is affected", "checking the definitions"
 	switch {
 	case now.queued:
-		words, checking = progress.Queued, progress.Queued
+		words, checking = controller.QueuedReason, controller.QueuedReason
 	case now.waiting.Cases > 0:
 		words = now.waiting.String()
 	case now.cases > 0:

@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -183,19 +182,19 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		await("gavel/validate", "success: all definitions are valid")
 		for _, tt := range []struct {
-			waiting progress.Waiting
+			waiting controller.WaitingCases
 			words   string
 		}{
-			{progress.Waiting{Cases: 2}, "2 cases wait for a worker; none is running"},
-			{progress.Waiting{Cases: 1}, "1 case waits for a worker; none is running"},
-			{progress.Waiting{Cases: 2, Workers: 1}, "2 cases wait for a worker; the one that is running is busy"},
-			{progress.Waiting{Cases: 2, Workers: 3}, "2 cases wait for a worker; the 3 that are running are busy"},
-			{progress.Waiting{Cases: 2, Programs: true}, "2 cases wait for a worker with a sandbox; none is running"},
+			{controller.WaitingCases{Cases: 2}, "2 cases wait for a worker; none is running"},
+			{controller.WaitingCases{Cases: 1}, "1 case waits for a worker; none is running"},
+			{controller.WaitingCases{Cases: 2, Workers: 1}, "2 cases wait for a worker; the one that is running is busy"},
+			{controller.WaitingCases{Cases: 2, Workers: 3}, "2 cases wait for a worker; the 3 that are running are busy"},
+			{controller.WaitingCases{Cases: 2, Programs: true}, "2 cases wait for a worker with a sandbox; none is running"},
 		} {
 			e.Waits(tt.waiting)
 			await("gavel/verdict", "pending: "+tt.words)
 		}
-		e.Waits(progress.Waiting{})
+		e.Waits(controller.WaitingCases{})
 		for got := d.words("gavel/verdict"); got[len(got)-1] != "pending: judging 1 case"; got = d.words("gavel/verdict") {
 			time.Sleep(time.Millisecond)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -43,7 +42,7 @@ type Session struct {
 	tree     *Tree
 	opts     Options
 	commands chan watchstate.Command
-	progress chan progress.Step
+	progress chan controller.Progress
 	ended    chan runResult
 
 	// The fields below belong to the goroutine of Run.
@@ -97,7 +96,7 @@ func New(tree *Tree, o Options) *Session {
 		o.Now = time.Now
 	}
 	return &Session{
-		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan progress.Step),
+		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan controller.Progress),
 		ended: make(chan runResult, 1), results: newResults(), digests: map[string]pair{},
 		board: watchstate.Snapshot{State: watchstate.Waiting, Ref: o.Ref},
 	}
@@ -363,7 +362,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
 		s.publish(watchstate.Started, nil)
 	}
-	execution := controller.RunOptions{Control: s.current.control, Observe: func(p progress.Step) { s.progress <- p }}
+	execution := controller.RunOptions{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
 	go func() {
 		defer cancel()
 		defer func() {
@@ -377,7 +376,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 }
 
 // judged takes over one finished case.
-func (s *Session) judged(p progress.Step) {
+func (s *Session) judged(p controller.Progress) {
 	s.board.Done, s.board.Due, s.board.Again = p.Done, p.Total, p.Again
 	if p.Outcome == nil {
 		return

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
@@ -114,17 +114,17 @@ func TestAHeadThatWaits(t *testing.T) {
 	w := serve.RepositoryView{ID: 1, Name: forge.Repo{Owner: "octo", Name: "shop"}, Known: "octo/shop", Branch: "main", WebURL: "https://forge.example", Client: &forge.Client{}}
 	rows := []struct {
 		head, state, reason    string
-		waiting                progress.Waiting
+		waiting                controller.WaitingCases
 		queued, runs, wasKnown bool
 	}{
-		{"1111111a", "waiting", "waits for its turn behind other heads", progress.Waiting{}, true, false, false},
-		{"2222222a", "judging", "2 cases wait for a worker; none is running", progress.Waiting{Cases: 2}, false, true, false},
-		{"3333333a", "judging", "1 case waits for a worker; the 2 that are running are busy", progress.Waiting{Cases: 1, Workers: 2}, false, true, false},
-		{"4444444a", "judging", "", progress.Waiting{}, false, true, false},
-		{"5555555a", "judging", "", progress.Waiting{}, false, false, false},
-		{"6666666a", "judging", "", progress.Waiting{}, false, true, true},
-		{"7777777a", "fail", result.Gate.Reason, progress.Waiting{}, false, false, true},
-		{"8888888a", "fail", result.Gate.Reason, progress.Waiting{}, true, false, true},
+		{"1111111a", "waiting", "waits for its turn behind other heads", controller.WaitingCases{}, true, false, false},
+		{"2222222a", "judging", "2 cases wait for a worker; none is running", controller.WaitingCases{Cases: 2}, false, true, false},
+		{"3333333a", "judging", "1 case waits for a worker; the 2 that are running are busy", controller.WaitingCases{Cases: 1, Workers: 2}, false, true, false},
+		{"4444444a", "judging", "", controller.WaitingCases{}, false, true, false},
+		{"5555555a", "judging", "", controller.WaitingCases{}, false, false, false},
+		{"6666666a", "judging", "", controller.WaitingCases{}, false, true, true},
+		{"7777777a", "fail", result.Gate.Reason, controller.WaitingCases{}, false, false, true},
+		{"8888888a", "fail", result.Gate.Reason, controller.WaitingCases{}, true, false, true},
 	}
 	for i, row := range rows {
 		w.Pulls = append(w.Pulls, forge.Pull{Number: i + 1, Title: "Kinder words", Author: "ada", HeadSHA: row.head})

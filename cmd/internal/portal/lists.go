@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -103,7 +103,7 @@ func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge
 			row.Reason = p.cfg.Board.Why(pull.HeadSHA)
 		}
 	case slices.Contains(w.Queued, pull.HeadSHA) && found == nil:
-		row.State, row.Reason = stateQueued, progress.Queued
+		row.State, row.Reason = stateQueued, controller.QueuedReason
 	case found != nil:
 		row.State, row.Reason, row.Score = found.Gate, p.line(found.Reason), found.Score
 		row.Run, row.URL = &run, rootOf(w)+"/runs/"+run

@@ -25,7 +25,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/controller/progress"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -50,7 +49,7 @@ type Stage struct {
 	// The next call gets what this one would have got. Calls do not overlap.
 	Spoil func(of confirm.Request) (text string, status int)
 	// Observe, when set, receives how the pipeline goes on.
-	Observe func(progress.Step)
+	Observe func(controller.Progress)
 
 	mu sync.Mutex
 	// The fields below are guarded by mu. onCall is that of OnCall; past is true while history is made; asked

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller/progress"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/examples/research/rehearsal"
 	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
@@ -49,8 +49,8 @@ func TestThePipelineDoesAsTheProcedure(t *testing.T) {
 				want := rehearsal.Alone(pull, cell)
 				s := stage(t, pull, cell)
 				s.AtOnce = 4
-				var last progress.Step
-				s.Observe = func(p progress.Step) { last = p }
+				var last controller.Progress
+				s.Observe = func(p controller.Progress) { last = p }
 				r, err := s.Run(t.Context())
 				if err != nil {
 					t.Fatal(err)

@@ -1,5 +1,4 @@
-// Package progress describes the progress of judging a plan.
-package progress
+package controller
 
 import (
 	"fmt"
@@ -9,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A Step is a step of the progress.
-type Step struct {
+// A Progress is one step in the judging of a plan.
+type Progress struct {
 	Done, Total int
 	// Again counts the measurements so far that distinguish regressions from noise.
 	Again int
@@ -25,7 +24,7 @@ type Step struct {
 }
 
 // Side returns the current side: head or base.
-func (s Step) Side() string {
+func (s Progress) Side() string {
 	if s.Base {
 		return "base"
 	}
@@ -34,15 +33,15 @@ func (s Step) Side() string {
 
 // Verdict returns the verdict of the finished case; empty at the start, and while cases
 // are measured again.
-func (s Step) Verdict() verdict.Verdict {
+func (s Progress) Verdict() verdict.Verdict {
 	if s.Outcome == nil || s.Again > 0 {
 		return ""
 	}
 	return s.Outcome.Result.Verdict
 }
 
-// Waiting describes cases that wait because no worker judges any case of their run.
-type Waiting struct {
+// WaitingCases describes cases that wait because no worker judges any case of their run.
+type WaitingCases struct {
 	// Cases is 0 while a worker judges one.
 	Cases int
 	// Workers counts the running workers that could judge them but are busy.
@@ -53,7 +52,7 @@ type Waiting struct {
 }
 
 // String returns what the cases wait for.
-func (w Waiting) String() string {
+func (w WaitingCases) String() string {
 	words := textfmt.Count(w.Cases, "case") + " wait"
 	if w.Cases == 1 {
 		words += "s"
@@ -70,5 +69,5 @@ func (w Waiting) String() string {
 	return words + fmt.Sprintf("; the %d that are running are busy", w.Workers)
 }
 
-// Queued describes a head that waits for its look.
-const Queued = "waits for its turn behind other heads"
+// QueuedReason describes a head that waits for its review.
+const QueuedReason = "waits for its turn behind other heads"
