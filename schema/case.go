@@ -5,9 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/row"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // The names of the dialects.
@@ -150,9 +148,9 @@ type Drive struct {
 	// Script is what the user says after the first reply, where the case says all of it; nil for others.
 	Script *Script `json:",omitempty"`
 	// Workspace is the folder that an agent works in; nil where it has none.
-	Workspace *workspace.Workspace
+	Workspace *Workspace
 	// Program writes System and Messages when a sample begins; nil where the case has them.
-	Program *promptprogram.Program `json:",omitempty"`
+	Program *PromptProgram `json:",omitempty"`
 	// Row is what a program that is the target gets of a row of a matrix, as {vars, prompt};
 	// empty for targets that take none.
 	Row json.RawMessage `json:",omitempty"`

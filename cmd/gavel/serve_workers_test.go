@@ -8,7 +8,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
 // TestStartsPrograms: a case needs a worker with a sandbox for its own programs, and for those
@@ -19,7 +18,7 @@ func TestStartsPrograms(t *testing.T) {
 		Roles:   map[schema.Role]string{schema.Judge: "agent"},
 	}
 	answer := "yes"
-	plain, given, written := &schema.Case{}, &schema.Case{Drive: schema.Drive{Given: &answer}}, &schema.Case{Drive: schema.Drive{Program: &promptprogram.Program{}}}
+	plain, given, written := &schema.Case{}, &schema.Case{Drive: schema.Drive{Given: &answer}}, &schema.Case{Drive: schema.Drive{Program: &schema.PromptProgram{}}}
 	judged := &schema.Case{Evaluators: []schema.Evaluator{{Spec: evaluator.Graded{Rubric: "short"}}}}
 	with := func(other *schema.Case, target string) run.Job {
 		return run.Job{Case: plain, Target: "model", Selection: &plan.Selection{Candidates: []plan.Candidate{{Case: plain, Target: "model"}, {Case: other, Target: target}}}}

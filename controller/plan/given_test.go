@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
 // TestGivenAnswer has digests that depend on the answer which the case has itself, and on
@@ -57,7 +56,7 @@ func TestWriterVersion(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		c := tc("a", "1", 0.7)
 		if writes {
-			c.Drive.Program = &promptprogram.Program{Argv: []string{"p"}}
+			c.Drive.Program = &schema.PromptProgram{Argv: []string{"p"}}
 		}
 		isThere := slices.ContainsFunc(Digest(c, &Environment{}).Parts(), func(p Part) bool { return p.Layer == Execution && p.Name == "prompt writer version" })
 		if isThere != writes {

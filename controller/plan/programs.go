@@ -8,7 +8,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // messages adds the requests. Files and images count by their content; their paths only
@@ -151,7 +150,7 @@ func (d *digester) programs(programs []evaluator.Program) {
 
 // built adds the source files of a program: a part each or, if there are many, one for
 // all.
-func (d *digester) built(b *program.Build, known map[string]string) {
+func (d *digester) built(b *schema.ProgramFiles, known map[string]string) {
 	// isNew reports that a part does not exist yet, and finds a name for it.
 	isNew := func(name *string, what string) bool {
 		for known[*name] != "" && known[*name] != what {
@@ -175,7 +174,7 @@ func (d *digester) built(b *program.Build, known map[string]string) {
 		return
 	}
 	for _, f := range b.Files {
-		if name := "program file " + program.Sees(b.Dir, f.Path); isNew(&name, f.Path+" "+f.Hash) {
+		if name := "program file " + schema.RelativePath(b.Dir, f.Path); isNew(&name, f.Path+" "+f.Hash) {
 			d.long(Judgement, name, f.Hash, f.Path)
 		}
 	}

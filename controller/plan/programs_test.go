@@ -7,16 +7,13 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/program"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // judged is a case with everything that a suite's case has.
 func judged() *schema.Case {
 	judge := func() evaluator.CodeJudge {
 		return evaluator.CodeJudge{Program: evaluator.Program{
-			Argv: []string{"python", "judge.py"}, Built: &program.Build{Dir: "s", Files: []program.File{{Path: "s/judge.py", Hash: "1"}}}, Dir: "s",
+			Argv: []string{"python", "judge.py"}, Built: &schema.ProgramFiles{Dir: "s", Files: []schema.ProgramFile{{Path: "s/judge.py", Hash: "1"}}}, Dir: "s",
 		}}
 	}
 	outer := judge()
@@ -240,8 +237,8 @@ func TestUnconfinedProgramsAreApart(t *testing.T) {
 	plain.Evaluators = plain.Evaluators[:1]
 	written, prepared := judged(), judged()
 	written.Evaluators, prepared.Evaluators = nil, judged().Evaluators[1:2]
-	written.Drive.Program = &promptprogram.Program{Argv: []string{"sh", "p.sh"}}
-	prepared.Drive.Workspace = &workspace.Workspace{Before: []workspace.Hook{{Argv: []string{"sh", "h.sh"}}}}
+	written.Drive.Program = &schema.PromptProgram{Argv: []string{"sh", "p.sh"}}
+	prepared.Drive.Workspace = &schema.Workspace{Before: []schema.WorkspaceHook{{Argv: []string{"sh", "h.sh"}}}}
 	for _, tt := range []struct {
 		name    string
 		c       *schema.Case

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -56,7 +55,7 @@ var colors = lazyregexp.New(`\x1b(?:[@-Z\\-_]|\[[0-?]*[ -/]*[@-~])`)
 
 // readWritten reads the output of a program: a text, a chat, or {prompt} with either. Any
 // other value is sent as JSON.
-func readWritten(printed []byte, p *promptprogram.Program) (chat.Prompt, error) {
+func readWritten(printed []byte, p *schema.PromptProgram) (chat.Prompt, error) {
 	if !json.Valid(printed) {
 		return chat.Prompt{}, errors.New("what it prints is not JSON: " + template.Clip(string(printed)))
 	}

@@ -13,12 +13,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
 // written is a case whose prompt a program writes.
 func written() *schema.Case {
-	c := &schema.Case{Drive: schema.Drive{Program: &promptprogram.Program{
+	c := &schema.Case{Drive: schema.Drive{Program: &schema.PromptProgram{
 		Argv: []string{"python3", "-c", "…", "p.py", "f"}, Dir: "tests", Files: []string{"p.py"},
 		Stdin: json.RawMessage(`{"vars": {"q": "one"}, "provider": {"id": "bot"}, "config": {}}`), Prefix: "<", Suffix: "{{ q }}>",
 	}}}

@@ -14,14 +14,13 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 )
 
 // TestExamplesAreNoAnswer: what a prompt has the agent say before is not judged in the place of
 // a reply that says nothing, be the prompt in the case or written by a program.
 func TestExamplesAreNoAnswer(t *testing.T) {
 	const printed = `[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}, {"role": "user", "content": "greet"}]`
-	for _, program := range []*promptprogram.Program{nil, {Argv: []string{"p.py"}}} {
+	for _, program := range []*schema.PromptProgram{nil, {Argv: []string{"p.py"}}} {
 		for _, tt := range []struct {
 			reply string
 			want  verdict.Verdict
@@ -48,7 +47,7 @@ func TestWrittenImages(t *testing.T) {
 		s := newConversationFixture(t, []target.Reply{says("hello")})
 		s.cfg.AcceptsImages = takes
 		c := greeting("a")
-		c.Drive.Messages, c.Drive.Program = nil, &promptprogram.Program{Argv: []string{"p.py"}}
+		c.Drive.Messages, c.Drive.Program = nil, &schema.PromptProgram{Argv: []string{"p.py"}}
 		out := s.written(t, c, printed)
 		const want = "the program of the prompt (p.py) writes an image, and bot takes none"
 		if takes == &no {
@@ -67,7 +66,7 @@ func TestWrittenImages(t *testing.T) {
 func TestWrittenPromptsAfterACrash(t *testing.T) {
 	s := newConversationFixture(t, []target.Reply{says("hello")})
 	c := greeting("a")
-	c.Drive.Messages, c.Drive.Program = nil, &promptprogram.Program{Argv: []string{"p.py"}}
+	c.Drive.Messages, c.Drive.Program = nil, &schema.PromptProgram{Argv: []string{"p.py"}}
 	c.Policy.Iterations = 2
 	if out := s.written(t, c, `"first"`); !strings.Contains(out.Result.Reason, "1 of 2 samples ended in an error") {
 		t.Fatalf("%+v, want an error of one sample, as the agent has one line alone", out.Result)

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // Mark is in the messages of a judge's request where the delimiter of the call
@@ -98,7 +97,7 @@ type Reply struct {
 	Tools  []schema.Tool `json:"tools,omitempty"`
 	// Changes are the changes that the conversation so far made to its workspace; nil
 	// for targets that have none.
-	Changes *workspace.Changes `json:"changes,omitempty"`
+	Changes *schema.WorkspaceChanges `json:"changes,omitempty"`
 	// Traced reports whether the tool calls of the turn are known.
 	Traced bool `json:"traced"`
 	// Usage has Calls = 1 and the tokens by the provider's count.

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // A Verdict is the judgement on a case.
@@ -112,7 +111,7 @@ type Transcript struct {
 	// Ended names the side that ended a simulated conversation; empty for others.
 	Ended End `json:"ended_by,omitempty"`
 	// Changes are the target's changes in its workspace; nil without one.
-	Changes *workspace.Changes `json:"changes,omitempty"`
+	Changes *schema.WorkspaceChanges `json:"changes,omitempty"`
 	// Notes are remarks on the conversation, such as a tool call that no mock
 	// answers. A turn is the index of a message in Messages, from 1.
 	Notes []string `json:"notes,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/schema/workspace"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 const (
@@ -135,7 +135,7 @@ func changed(was, is state) []string {
 }
 
 // compare lists what differs between the beginning and what a folder holds now.
-func compare(was, is state, dir string) (*workspace.Changes, error) {
+func compare(was, is state, dir string) (*schema.WorkspaceChanges, error) {
 	names := changed(was, is)
 	if len(names) > maxChanged {
 		return nil, fmt.Errorf("the agent changed %d files of its workspace, and %d are kept; have it write what it downloads or builds below $TMPDIR", len(names), maxChanged)
@@ -145,12 +145,12 @@ func compare(was, is state, dir string) (*workspace.Changes, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	out := &workspace.Changes{Files: make([]workspace.Change, 0, len(names))}
+	out := &schema.WorkspaceChanges{Files: make([]schema.ChangedFile, 0, len(names))}
 	size := int64(0)
 	for _, name := range names {
 		c, there := is[name]
 		if !there {
-			out.Files = append(out.Files, workspace.Change{Path: name, Deleted: true})
+			out.Files = append(out.Files, schema.ChangedFile{Path: name, Deleted: true})
 			continue
 		}
 		if size += c.size; size > maxChangedBytes {
@@ -162,7 +162,7 @@ func compare(was, is state, dir string) (*workspace.Changes, error) {
 				return nil, err
 			}
 		}
-		change := workspace.Change{Path: name, Executable: c.executable}
+		change := schema.ChangedFile{Path: name, Executable: c.executable}
 		if utf8.Valid(data) {
 			change.Text = string(data)
 		} else {
@@ -175,7 +175,7 @@ func compare(was, is state, dir string) (*workspace.Changes, error) {
 }
 
 // write makes the changes of an agent again.
-func write(dir string, changes []workspace.Change) error {
+func write(dir string, changes []schema.ChangedFile) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo"
-	"github.com/gavel-evals/gavel/schema/workspace"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // maxDiff bounds the diff that judges and programs are shown.
 const maxDiff = 1 << 20
 
 // show shows changes as git does.
-func show(was, is state, changes []workspace.Change) (string, error) {
+func show(was, is state, changes []schema.ChangedFile) (string, error) {
 	var files []gitrepo.DiffFile
 	for _, c := range changes {
 		files = append(files, gitrepo.DiffFile{Path: c.Path, Was: was.side(c.Path), Is: is.side(c.Path)})

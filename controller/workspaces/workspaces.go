@@ -20,7 +20,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // A Checkout is the place in which the programs of a commit run: Tree has its files.
@@ -32,9 +31,9 @@ type Checkout struct {
 // A Session is the workspace of one sample. It must not be used by several goroutines
 // at once. A nil Session is that of a case without a workspace.
 type Session struct {
-	definition *workspace.Workspace
+	definition *schema.Workspace
 	input      []schema.Message
-	kept       *workspace.Changes
+	kept       *schema.WorkspaceChanges
 
 	place  Checkout
 	folder *sandbox.Folder // nil until it is opened
@@ -43,7 +42,7 @@ type Session struct {
 
 // New prepares the workspace of a sample, which is made when it is opened. input is
 // what the case says, which hooks are told. It returns nil where the case has none.
-func New(definition *workspace.Workspace, input []schema.Message) *Session {
+func New(definition *schema.Workspace, input []schema.Message) *Session {
 	if definition == nil {
 		return nil
 	}
@@ -61,7 +60,7 @@ func (s *Session) Digest() string {
 }
 
 // Keep has the workspace be as an agent left it, where it is not open yet.
-func (s *Session) Keep(changes *workspace.Changes) {
+func (s *Session) Keep(changes *schema.WorkspaceChanges) {
 	if s != nil && changes != nil {
 		s.kept = changes
 	}
@@ -127,7 +126,7 @@ func (s *Session) copyTemplate() error {
 	defer to.Close() //nolint:errcheck // the files in it are closed
 	all := slices.Clone(s.definition.Staged)
 	for _, f := range s.definition.Files {
-		all = append(all, workspace.Staged{File: f, From: path.Join(s.definition.Template, f.Path)})
+		all = append(all, schema.StagedFile{WorkspaceFile: f, From: path.Join(s.definition.Template, f.Path)})
 	}
 	for _, f := range all {
 		data, err := from.ReadFile(filepath.FromSlash(f.From))
@@ -153,7 +152,7 @@ type hookInput struct {
 }
 
 // run runs a hook in the sandbox, where it may write the workspace.
-func (s *Session) run(ctx context.Context, h workspace.Hook) error {
+func (s *Session) run(ctx context.Context, h schema.WorkspaceHook) error {
 	metadata := s.definition.Metadata
 	if len(metadata) == 0 {
 		metadata = json.RawMessage("null")
@@ -193,7 +192,7 @@ func (s *Session) run(ctx context.Context, h workspace.Hook) error {
 // A placeholder is the path of the workspace in the ways in which people write it.
 type placeholder []string
 
-var placeholders = placeholder{workspace.Placeholder, "{{ workspace_path }}"}
+var placeholders = placeholder{schema.WorkspacePlaceholder, "{{ workspace_path }}"}
 
 func (p placeholder) Replace(word, path string) string {
 	for _, name := range p {
@@ -226,7 +225,7 @@ func FromFolder(argv []string, dir string) []string {
 }
 
 // Changes are the changes since the agent began; nil for a workspace that is not open.
-func (s *Session) Changes(ctx context.Context) (*workspace.Changes, error) {
+func (s *Session) Changes(ctx context.Context) (*schema.WorkspaceChanges, error) {
 	if s == nil || s.folder == nil {
 		return nil, nil
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 func TestMain(m *testing.M) {
@@ -51,17 +50,17 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-func known(name, text string) workspace.File {
+func known(name, text string) schema.WorkspaceFile {
 	sum := sha256.Sum256([]byte(text))
-	return workspace.File{Path: name, Hash: hex.EncodeToString(sum[:])}
+	return schema.WorkspaceFile{Path: name, Hash: hex.EncodeToString(sum[:])}
 }
 
 // shop is a workspace with two files and a hook.
-func shop() *workspace.Workspace {
-	return &workspace.Workspace{
-		Template: "shop", Files: []workspace.File{known("old.txt", "old\n"), known("shop.txt", "closed\n")},
-		Before: []workspace.Hook{{
-			Event: "before_all", Argv: []string{"sh", "hook.sh", workspace.Placeholder}, Dir: ".", InWorkspace: true, Timeout: time.Minute,
+func shop() *schema.Workspace {
+	return &schema.Workspace{
+		Template: "shop", Files: []schema.WorkspaceFile{known("old.txt", "old\n"), known("shop.txt", "closed\n")},
+		Before: []schema.WorkspaceHook{{
+			Event: "before_all", Argv: []string{"sh", "hook.sh", schema.WorkspacePlaceholder}, Dir: ".", InWorkspace: true, Timeout: time.Minute,
 		}},
 		Test: "open", Metadata: json.RawMessage(`{"size":3}`),
 	}
@@ -121,7 +120,7 @@ func TestSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []workspace.Change{
+	want := []schema.ChangedFile{
 		{Path: "made/a", Text: "new\n", Executable: true}, {Path: "made/b", Data: []byte{0xff}},
 		{Path: "old.txt", Deleted: true}, {Path: "shop.txt", Text: "open\n"},
 	}
@@ -182,9 +181,9 @@ func TestLinksLeadNowhere(t *testing.T) {
 	at := place(t)
 	outside := t.TempDir()
 	w := shop()
-	w.Before = append(w.Before, workspace.Hook{Event: "before_each", Argv: []string{"sh", "-c", "ln -s " + outside + " made"}, Dir: ".", InWorkspace: true, Timeout: time.Minute})
+	w.Before = append(w.Before, schema.WorkspaceHook{Event: "before_each", Argv: []string{"sh", "-c", "ln -s " + outside + " made"}, Dir: ".", InWorkspace: true, Timeout: time.Minute})
 	s := workspaces.New(w, nil)
-	s.Keep(&workspace.Changes{Files: []workspace.Change{{Path: "made/a", Text: "stolen"}}})
+	s.Keep(&schema.WorkspaceChanges{Files: []schema.ChangedFile{{Path: "made/a", Text: "stolen"}}})
 	if _, err := s.Open(t.Context(), at); err == nil {
 		t.Error("a file was written through a link that leads out of the workspace")
 	}
@@ -198,18 +197,18 @@ func TestFailures(t *testing.T) {
 	at := place(t)
 	for _, tt := range []struct {
 		name, want string
-		change     func(w *workspace.Workspace)
+		change     func(w *schema.Workspace)
 	}{
-		{"a hook that fails", "the hook before_all: sh: exit status 3: no shop today", func(w *workspace.Workspace) {
+		{"a hook that fails", "the hook before_all: sh: exit status 3: no shop today", func(w *schema.Workspace) {
 			w.Before[0].Argv = []string{"sh", "-c", "echo no shop today >&2; exit 3"}
 		}},
-		{"a hook without end", "timeout_ms of the hook bounds it", func(w *workspace.Workspace) {
+		{"a hook without end", "timeout_ms of the hook bounds it", func(w *schema.Workspace) {
 			w.Before[0].Argv, w.Before[0].Timeout = []string{"sleep", "60"}, 50*time.Millisecond
 		}},
-		{"a template that changed", "shop/shop.txt was changed during the run", func(w *workspace.Workspace) {
+		{"a template that changed", "shop/shop.txt was changed during the run", func(w *schema.Workspace) {
 			w.Files[1] = known("shop.txt", "other")
 		}},
-		{"a template that is gone", "no such file", func(w *workspace.Workspace) { w.Template = "gone" }},
+		{"a template that is gone", "no such file", func(w *schema.Workspace) { w.Template = "gone" }},
 	} {
 		w := shop()
 		tt.change(w)
@@ -223,10 +222,10 @@ func TestFailures(t *testing.T) {
 // TestHooksAfter run when the sample is over, and what goes wrong with them is noted.
 func TestHooksAfter(t *testing.T) {
 	at := place(t)
-	hook := func(event, script string) workspace.Hook {
-		return workspace.Hook{Event: event, Argv: []string{"sh", "-c", script}, Dir: ".", InWorkspace: true, Timeout: time.Minute}
+	hook := func(event, script string) schema.WorkspaceHook {
+		return schema.WorkspaceHook{Event: event, Argv: []string{"sh", "-c", script}, Dir: ".", InWorkspace: true, Timeout: time.Minute}
 	}
-	s := workspaces.New(&workspace.Workspace{After: []workspace.Hook{hook("after_each", "echo bye >said"), hook("after_all", "cat said >&2; exit 4")}}, nil)
+	s := workspaces.New(&schema.Workspace{After: []schema.WorkspaceHook{hook("after_each", "echo bye >said"), hook("after_all", "cat said >&2; exit 4")}}, nil)
 	dir, err := s.Open(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +245,7 @@ func TestBounds(t *testing.T) {
 		{`i=0; while [ $i -lt 2001 ]; do : >f$i; i=$((i+1)); done`, "changed 2001 files"},
 		{`head -c 9000000 /dev/zero >big`, "changed more than 8 MiB"},
 	} {
-		s := workspaces.New(&workspace.Workspace{}, nil)
+		s := workspaces.New(&schema.Workspace{}, nil)
 		agent(t, at, open(t, s, at), tt.script)
 		if _, err := s.Changes(t.Context()); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.script, err, tt.want)
@@ -266,7 +265,7 @@ func TestAbuseWhatAnAgentLeaves(t *testing.T) {
 		{"many", `i=0; while [ $i -lt 50001 ]; do : >f$i; i=$((i+1)); done`, "more than 50000 files"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := workspaces.New(&workspace.Workspace{}, nil)
+			s := workspaces.New(&schema.Workspace{}, nil)
 			dir := open(t, s, at)
 			_, err := at.Box.Run(t.Context(), sandbox.Program{Argv: []string{"sh", "-c", tt.script}, Tree: at.Tree, Workspace: dir, Dir: dir})
 			if err == nil {
@@ -282,7 +281,7 @@ func TestAbuseWhatAnAgentLeaves(t *testing.T) {
 // TestHashingEnds with its context.
 func TestHashingEnds(t *testing.T) {
 	at := place(t)
-	s := workspaces.New(&workspace.Workspace{}, nil)
+	s := workspaces.New(&schema.Workspace{}, nil)
 	agent(t, at, open(t, s, at), `for i in 1 2 3 4 5 6 7 8 9; do truncate -s 63M s$i; done`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -294,7 +293,7 @@ func TestHashingEnds(t *testing.T) {
 // TestNoWorkspace does nothing.
 func TestNoWorkspace(t *testing.T) {
 	s := workspaces.New(nil, nil)
-	s.Keep(&workspace.Changes{})
+	s.Keep(&schema.WorkspaceChanges{})
 	changes, err := s.Changes(t.Context())
 	if s.Digest() != "" || changes != nil || err != nil || s.Discard() != nil || s.Close(t.Context()) != nil {
 		t.Errorf("no workspace has the digest %q and the changes %v (%v)", s.Digest(), changes, err)

@@ -38,7 +38,7 @@ type Program struct {
 	// Files are those that it names, sorted by path, without repetition.
 	Files []string
 	// Built is what it is made of; nil where that has problems.
-	Built    *program.Build
+	Built    *schema.ProgramFiles
 	Inputs   []schema.Input
 	Problems []schema.Problem
 }
@@ -99,7 +99,7 @@ func (r Reader) Program(line Line) Program {
 		if file == "" {
 			continue
 		}
-		if rel := program.Sees(line.Dir, file); path.Clean(word) != rel {
+		if rel := schema.RelativePath(line.Dir, file); path.Clean(word) != rel {
 			b.Argv[i] = rel
 		}
 		b.parts = append(b.parts, program.Part{File: file, Around: i == 0 || slices.Contains(extensions, path.Ext(file))})
@@ -163,7 +163,7 @@ func (b *builder) file(word string, i int) string {
 		p.Position = b.line.At(i)
 		if p.Rule == "found-above" {
 			p.Message = fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found.File.Path)
-			p.Hint = "write " + program.Sees(b.line.Dir, found.File.Path)
+			p.Hint = "write " + schema.RelativePath(b.line.Dir, found.File.Path)
 		}
 		b.Problems = append(b.Problems, p)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // agentRules is the extension of AgentV 5 that puts the rules of agents into the workspace.
@@ -110,9 +109,9 @@ func (r *testbedReader) call(p document.Place, name, event string, out *testbed)
 	line := command.Line{Argv: argv, Dir: dir, At: func(int) schema.Position { return p.At() }}
 	found := command.Reader{Source: r.src}.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
-	h := workspace.Hook{Event: event, Argv: found.Argv, Dir: dir, Built: found.Built, Timeout: hookTime}
+	h := schema.WorkspaceHook{Event: event, Argv: found.Argv, Dir: dir, Built: found.Built, Timeout: hookTime}
 	if out.Workspace == nil {
-		out.Workspace = &workspace.Workspace{}
+		out.Workspace = &schema.Workspace{}
 		w := p.Problem("empty-workspace", "the extension runs in an empty workspace, since the suite has no environment; nothing else that it does reaches the target", "add environment: {type: host, workdir: …}")
 		w.Severity = schema.Warning
 		out.Problems = append(out.Problems, w)
@@ -144,7 +143,7 @@ func (r *testbedReader) stage(p document.Place, out *testbed) {
 			}
 			out.Inputs = append(out.Inputs, t.inputs...)
 			for _, f := range t.files {
-				staged := workspace.Staged{File: f, From: path.Join(from, f.Path)}
+				staged := schema.StagedFile{WorkspaceFile: f, From: path.Join(from, f.Path)}
 				staged.Path = path.Join(".agentv/agent-rules", kind, path.Base(from), f.Path)
 				out.Workspace.Staged = append(out.Workspace.Staged, staged)
 			}
@@ -157,6 +156,6 @@ func (r *testbedReader) stageFile(at document.Place, name, to string, out *testb
 	found := r.src.Read(document.Reference{At: at.At(), Path: name, Role: "workspace"})
 	out.Inputs, out.Problems = append(out.Inputs, found.Inputs...), append(out.Problems, found.Problems...)
 	if found.Found() {
-		out.Workspace.Staged = append(out.Workspace.Staged, workspace.Staged{File: file(to, found.File.Data, false), From: found.File.Path})
+		out.Workspace.Staged = append(out.Workspace.Staged, schema.StagedFile{WorkspaceFile: file(to, found.File.Data, false), From: found.File.Path})
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // extended reads the workspace and the extensions of a suite of AgentV 5.
@@ -96,9 +95,9 @@ func TestMistakesInExtensions(t *testing.T) {
 
 // TestTheOrderOfHooks: a hook that clears up follows the others.
 func TestTheOrderOfHooks(t *testing.T) {
-	var w workspace.Workspace
-	w.Add(workspace.Hook{Event: "afterEach"})
-	w.Add(workspace.Hook{Event: "beforeEach"})
+	var w schema.Workspace
+	w.Add(schema.WorkspaceHook{Event: "afterEach"})
+	w.Add(schema.WorkspaceHook{Event: "beforeEach"})
 	if len(w.Before) != 1 || len(w.After) != 1 || w.After[0].Event != "afterEach" {
 		t.Errorf("the hooks are %+v", w)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 const (
@@ -36,7 +35,7 @@ type testbedReader struct {
 // A workspaceTemplate is the content of a folder.
 type workspaceTemplate struct {
 	dir    string
-	files  []workspace.File
+	files  []schema.WorkspaceFile
 	inputs []schema.Input
 	wrong  *schema.Problem // without a position
 }
@@ -44,7 +43,7 @@ type workspaceTemplate struct {
 // A testbed is a workspace as it was read.
 type testbed struct {
 	// Workspace is nil if the test has none.
-	Workspace *workspace.Workspace
+	Workspace *schema.Workspace
 	Inputs    []schema.Input
 	Problems  []schema.Problem
 	// Lacks names something that the workspace needs and that is not read.
@@ -96,7 +95,7 @@ func (r *testbedReader) read(suite, own document.Place) testbed {
 	if schema.HasErrors(out.Problems) {
 		return out
 	}
-	out.Workspace = &workspace.Workspace{}
+	out.Workspace = &schema.Workspace{}
 	if from := last(layers, "template"); from.Text() != "" {
 		r.copy(from, &out)
 	}
@@ -245,9 +244,9 @@ func read(files fs.FS, dir string) workspaceTemplate {
 	return t
 }
 
-func file(name string, data []byte, executable bool) workspace.File {
+func file(name string, data []byte, executable bool) schema.WorkspaceFile {
 	sum := sha256.Sum256(data)
-	return workspace.File{Path: name, Hash: hex.EncodeToString(sum[:]), Executable: executable}
+	return schema.WorkspaceFile{Path: name, Hash: hex.EncodeToString(sum[:]), Executable: executable}
 }
 
 // hasCommand reports whether a hook starts a program; one that only says how the
@@ -264,7 +263,7 @@ func (r *testbedReader) hook(v document.Place, event, folder string, out *testbe
 		words = v.Sub("script")
 	}
 	reader := command.Reader{Source: r.src}
-	h := workspace.Hook{Event: event, Timeout: hookTime, InWorkspace: v.Text("cwd") == workspace.Placeholder}
+	h := schema.WorkspaceHook{Event: event, Timeout: hookTime, InWorkspace: v.Text("cwd") == schema.WorkspacePlaceholder}
 	cwd := v.Text("cwd")
 	if h.InWorkspace {
 		cwd = ""
@@ -282,7 +281,7 @@ func (r *testbedReader) hook(v document.Place, event, folder string, out *testbe
 	}
 	for i, word := range line.Argv {
 		if i > 0 && folder != "" && path.Join(dir, word) == folder {
-			line.Argv[i] = workspace.Placeholder
+			line.Argv[i] = schema.WorkspacePlaceholder
 		}
 	}
 	found := reader.Program(line)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // repository has the files that the workspaces of the tests name.
@@ -45,7 +44,7 @@ func readTestbed(t *testing.T, suite, own string) testbed {
 }
 
 // words are the files of a workspace by path, with a star where they may be run.
-func words(files []workspace.File) string {
+func words(files []schema.WorkspaceFile) string {
 	var out []string
 	for _, f := range files {
 		name := f.Path

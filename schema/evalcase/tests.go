@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/workspace"
 )
 
 // maxTests bounds a file with tests outside of the suite.
@@ -146,7 +145,7 @@ func (c *compiler) readTest() {
 }
 
 // workspace returns the agent's working folder; nil if the test has none.
-func (c *compiler) workspace() *workspace.Workspace {
+func (c *compiler) workspace() *schema.Workspace {
 	read := c.testbeds.Read(testbedSource{Suite: c.keys.Sub("workspace"), Own: c.tc.Sub("workspace"), Extensions: c.extensions})
 	c.inputs, c.problems = append(c.inputs, read.Inputs...), append(c.problems, read.Problems...)
 	if read.Lacks != "" {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // ProgramsOf lists the programs that a spec's measurement starts, including its parts'.
@@ -32,8 +31,8 @@ func ProgramsOf(spec schema.Spec) []Program {
 
 // Builds returns the source files of a case's programs: the ones that judge it, prepare
 // its workspace or write its prompt. Some may be nil.
-func Builds(c *schema.Case) []*program.Build {
-	var all []*program.Build
+func Builds(c *schema.Case) []*schema.ProgramFiles {
+	var all []*schema.ProgramFiles
 	for _, ev := range c.Evaluators {
 		for _, p := range ProgramsOf(ev.Spec) {
 			all = append(all, p.Built)

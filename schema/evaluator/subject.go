@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/program"
 )
 
 // A Subject is a judge's input about a case in addition to its conversation, which is
@@ -29,7 +28,7 @@ type Program struct {
 	Files []string `json:"-"`
 	// Built has its source files, which are visible to it. They are separate parts of
 	// J, by the names that the program sees.
-	Built *program.Build `json:"-"`
+	Built *schema.ProgramFiles `json:"-"`
 	// Dir is relative to the repository root. Moving a program together with
 	// its suite changes nothing, so it is in no digest.
 	Dir string `json:"-"`
@@ -43,4 +42,4 @@ func (p Program) ReadsCost() bool { return true }
 
 // Sees returns the name of a file of the repository as the program knows it, from
 // the folder that it runs in.
-func (p Program) Sees(file string) string { return program.Sees(p.Dir, file) }
+func (p Program) Sees(file string) string { return schema.RelativePath(p.Dir, file) }

@@ -173,7 +173,7 @@ func separate(cases []*schema.Case) {
 			}
 		}
 	}
-	done := map[*program.Build]bool{}
+	done := map[*schema.ProgramFiles]bool{}
 	for _, c := range cases {
 		for _, b := range evaluator.Builds(c) {
 			if b == nil || done[b] {

@@ -10,7 +10,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/promptprogram"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -21,7 +20,7 @@ type promptSource struct {
 	// words are the command that prints the prompt; nil for a function of a file.
 	words   []string
 	at      schema.Position
-	program *promptprogram.Program // without its input; nil before it is needed
+	program *schema.PromptProgram // without its input; nil before it is needed
 	inputs  []schema.Input
 }
 
@@ -40,7 +39,7 @@ func (p prompt) byProgram(err error) error {
 }
 
 // programOf returns the program that writes a prompt for a row and a provider.
-func (c *compiler) programOf(p prompt, r row, by provider) (*promptprogram.Program, error) {
+func (c *compiler) programOf(p prompt, r row, by provider) (*schema.PromptProgram, error) {
 	s := p.source
 	if s.program == nil {
 		c.readProgram(s)
@@ -66,7 +65,7 @@ func (c *compiler) readProgram(s *promptSource) {
 	line := command.Line{Argv: words, Dir: seen.Dir, At: func(int) schema.Position { return s.at }}
 	found := command.Reader{Source: c.Source, Lookup: c.Read}.Program(line)
 	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
-	s.program = &promptprogram.Program{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv, Built: found.Built}
+	s.program = &schema.PromptProgram{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv, Built: found.Built}
 	if s.words == nil {
 		s.program.Argv = append(slices.Clone(promptRunners[languages[path.Ext(s.name)]]), found.Argv...)
 	}

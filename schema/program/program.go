@@ -6,10 +6,8 @@
 package program
 
 import (
-	"crypto/sha1" //nolint:gosec // git names what files hold by it
-	"crypto/sha256"
+	"crypto/sha1" //nolint:gosec // git identifies content by it
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,84 +16,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
-
-// A File is identified by its content.
-type File struct {
-	// Path is relative to the repository root.
-	Path string
-	// Hash is git's hash of the content.
-	Hash string
-}
-
-// A Build has the source files of a program in one state of the repository.
-type Build struct {
-	// Dir is the folder that the program runs in, relative to the repository root.
-	Dir string
-	// Files are sorted by path.
-	Files []File
-	// Named are the files among them that somebody named, sorted.
-	Named []string
-	// Sum digests the Files with the names that the program sees: a program that moves
-	// along with them has the same sum.
-	Sum string
-}
-
-// MarshalJSON returns the Sum: nothing else of a Build counts.
-func (b *Build) MarshalJSON() ([]byte, error) { return json.Marshal(b.Sum) }
-
-// Paths returns the paths of the files; none for a nil Build.
-func (b *Build) Paths() []string {
-	if b == nil {
-		return nil
-	}
-	paths := make([]string, len(b.Files))
-	for i, f := range b.Files {
-		paths[i] = f.Path
-	}
-	return paths
-}
-
-// Has reports whether a file belongs to the Build.
-func (b *Build) Has(name string) bool {
-	_, has := slices.BinarySearchFunc(b.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
-	return has
-}
-
-// Leave removes files that nobody named.
-func (b *Build) Leave(set map[string]bool) {
-	out := func(f File) bool {
-		if !set[f.Path] {
-			return false
-		}
-		_, named := slices.BinarySearch(b.Named, f.Path)
-		return !named
-	}
-	if slices.ContainsFunc(b.Files, out) {
-		b.Files = slices.DeleteFunc(slices.Clone(b.Files), out)
-		b.seal()
-	}
-}
-
-func (b *Build) seal() {
-	sum := sha256.New()
-	for _, f := range b.Files {
-		name := Sees(b.Dir, f.Path)
-		fmt.Fprintf(sum, "%d:%s%s", len(name), name, f.Hash)
-	}
-	b.Sum = hex.EncodeToString(sum.Sum(nil))
-}
-
-// Sees returns the name of a file of the repository as a program knows it that runs in a
-// folder.
-func Sees(dir, file string) string {
-	dir, up := path.Clean(dir), ""
-	for dir != "." && !strings.HasPrefix(file, dir+"/") {
-		dir, up = path.Dir(dir), up+"../"
-	}
-	return up + strings.TrimPrefix(file, dir+"/")
-}
 
 // mostEntries bounds the files and folders in a program's folder.
 const mostEntries = 50_000
@@ -133,7 +56,7 @@ type Finder struct {
 
 	mu      sync.Mutex // guards folders and sums
 	folders map[string][]string
-	sums    map[string]Build
+	sums    map[string]schema.ProgramFiles
 	hashes  sync.Map
 }
 
@@ -147,8 +70,8 @@ type Part struct {
 }
 
 // Build returns the source files of a program that runs in a folder, with further files
-// by globs. The caller owns the Build.
-func (f *Finder) Build(dir string, parts []Part, inputs ...string) (*Build, error) {
+// by globs. The caller owns the result.
+func (f *Finder) Build(dir string, parts []Part, inputs ...string) (*schema.ProgramFiles, error) {
 	key := fmt.Sprintf("%s\x00%v\x00%q", dir, parts, inputs)
 	f.mu.Lock()
 	known, ok := f.sums[key]
@@ -163,13 +86,13 @@ func (f *Finder) Build(dir string, parts []Part, inputs ...string) (*Build, erro
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sums == nil {
-		f.sums = map[string]Build{}
+		f.sums = map[string]schema.ProgramFiles{}
 	}
 	f.sums[key] = *built
 	return built, nil
 }
 
-func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error) {
+func (f *Finder) build(dir string, parts []Part, inputs []string) (*schema.ProgramFiles, error) {
 	names, err := f.named()
 	if err != nil {
 		return nil, err
@@ -182,7 +105,7 @@ func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error
 	for _, p := range parts {
 		names = append(names, p.File)
 	}
-	out := &Build{Dir: dir, Named: slices.Compact(slices.Sorted(slices.Values(names)))}
+	named := slices.Compact(slices.Sorted(slices.Values(names)))
 	for _, p := range parts {
 		if !p.Around {
 			continue
@@ -193,6 +116,7 @@ func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error
 		}
 		names = append(names, around...)
 	}
+	var files []schema.ProgramFile
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if err := f.ended(); err != nil {
@@ -205,10 +129,9 @@ func (f *Finder) build(dir string, parts []Part, inputs []string) (*Build, error
 		if err != nil {
 			return nil, err
 		}
-		out.Files = append(out.Files, File{name, hash})
+		files = append(files, schema.ProgramFile{Path: name, Hash: hash})
 	}
-	out.seal()
-	return out, nil
+	return schema.NewProgramFiles(dir, named, files), nil
 }
 
 // Around lists the files around a file that a program may load.
