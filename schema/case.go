@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
-
-	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // The names of the dialects.
@@ -45,7 +43,7 @@ type Case struct {
 	// turn. They have the same number of evaluators, each of the same kind.
 	Peers []*Case `json:"-"`
 	// Row is what a case of the matrix dialect is made of; nil for all others.
-	Row *row.Row
+	Row *Row
 }
 
 // A CaseInfo identifies a case and says how it is listed and counted. It has nothing of what the

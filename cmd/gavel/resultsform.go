@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
-	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // resultsFile returns the requested file of results in its form.
@@ -41,7 +40,7 @@ func addRows(ctx context.Context, head controller.Checkout, r *report.Report) er
 	if err != nil {
 		return fmt.Errorf("read the definitions for the results: %w", err)
 	}
-	rows := map[string]*row.Row{}
+	rows := map[string]*schema.Row{}
 	for _, c := range loaded.Cases {
 		rows[c.Key+"\x00"+c.Target] = c.Row
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	matrixrow "github.com/gavel-evals/gavel/schema/row"
 )
 
 // measuredBy is a case with these evaluators, which are named in their order.
@@ -171,13 +170,13 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 		}
 	}
 	was, is := row("a", "", "w"), row("b", "", "w")
-	was.Row, is.Row = &matrixrow.Row{Prompt: "a", PromptFile: "p.txt"}, &matrixrow.Row{Prompt: "b", PromptFile: "p.txt"}
+	was.Row, is.Row = &schema.Row{Prompt: "a", PromptFile: "p.txt"}, &schema.Row{Prompt: "b", PromptFile: "p.txt"}
 	for _, tt := range []struct {
 		want string
 		base *schema.Case
 	}{{"messages changed in p.txt", was}, {"messages changed in m.yaml and v.txt", row("a", "", "w")}} {
 		if tt.base.Row == nil {
-			tt.base.Row = &matrixrow.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
+			tt.base.Row = &schema.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
 		}
 		state := side(tt.base)
 		p := Compare(&state, side(is), Options{Changed: func(f string) bool { return f == "p.txt" || f == "m.yaml" || f == "v.txt" }})

@@ -12,7 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // A Class is a case's comparison with base.
@@ -227,7 +226,7 @@ type Result struct {
 	// Samples are the judged samples, if there are several and they are stored.
 	Samples []Sample
 	// Row is the source of a case of the matrix dialect; nil if unknown.
-	Row *row.Row
+	Row *schema.Row
 }
 
 // Name returns the row's name for people: the key, with the target if there are

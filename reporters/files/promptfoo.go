@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // FormatPromptfoo is the name of the form of results.
@@ -123,7 +122,7 @@ type promptfooResult struct {
 type promptfooCase struct {
 	Description string                     `json:"description,omitempty"`
 	Vars        map[string]json.RawMessage `json:"vars"`
-	Assert      []row.Assertion            `json:"assert"`
+	Assert      []schema.RowAssertion      `json:"assert"`
 	Metadata    map[string][]string        `json:"metadata,omitempty"`
 }
 
@@ -135,12 +134,12 @@ type promptfooResponse struct {
 
 // A promptfooGrading is the grading of a case, or of one of its assertions.
 type promptfooGrading struct {
-	Pass       bool               `json:"pass"`
-	Score      float64            `json:"score"`
-	Reason     string             `json:"reason"`
-	Named      map[string]float64 `json:"namedScores,omitempty"`
-	Components []promptfooGrading `json:"componentResults,omitempty"`
-	Assertion  *row.Assertion     `json:"assertion,omitempty"`
+	Pass       bool                 `json:"pass"`
+	Score      float64              `json:"score"`
+	Reason     string               `json:"reason"`
+	Named      map[string]float64   `json:"namedScores,omitempty"`
+	Components []promptfooGrading   `json:"componentResults,omitempty"`
+	Assertion  *schema.RowAssertion `json:"assertion,omitempty"`
 }
 
 // PromptfooLeftOut counts the cases of other formats, which have no result.
@@ -184,7 +183,7 @@ func WritePromptfoo(out io.Writer, r *report.Report, now time.Time) error {
 func (w *promptfooWriter) add(c *report.Row) {
 	from := c.Result.Row
 	if from == nil {
-		from = &row.Row{Test: c.Key}
+		from = &schema.Row{Test: c.Key}
 	}
 	raw := from.Prompt
 	id := hash(raw)
@@ -195,7 +194,7 @@ func (w *promptfooWriter) add(c *report.Row) {
 		NamedScores: map[string]float64{}, Metadata: map[string]string{"gavelKey": c.Key},
 	}
 	if out.TestCase.Assert == nil {
-		out.TestCase.Assert = []row.Assertion{}
+		out.TestCase.Assert = []schema.RowAssertion{}
 	}
 	out.TestIdx = ordinal(w.tests, c.File+"\x00"+from.Test)
 	out.PromptIdx = ordinal(w.prompts, c.File+"\x00"+from.Label+raw+"\x00"+c.Target)
@@ -273,7 +272,7 @@ func lastOfUser(messages []schema.Message) int {
 }
 
 // grade takes over the answer, the score and its parts.
-func (out *promptfooResult) grade(c *report.Row, from *row.Row) {
+func (out *promptfooResult) grade(c *report.Row, from *schema.Row) {
 	if t := c.Result.Transcript; t != nil {
 		u := t.Usage
 		out.Response = &promptfooResponse{
@@ -315,7 +314,7 @@ func (out *promptfooResult) grade(c *report.Row, from *row.Row) {
 }
 
 // name adds the score of an assertion to the mean of its metric, by weight.
-func (out *promptfooResult) name(weights map[string]float64, a row.Assertion, score float64) {
+func (out *promptfooResult) name(weights map[string]float64, a schema.RowAssertion, score float64) {
 	if a.Metric == "" {
 		return
 	}
@@ -330,7 +329,7 @@ func (out *promptfooResult) name(weights map[string]float64, a row.Assertion, sc
 }
 
 func promptfooComponent(e verdict.EvaluatorResult) promptfooGrading {
-	g := promptfooGrading{Pass: e.Pass, Score: e.Score, Reason: e.Reason, Assertion: &row.Assertion{Type: e.Type, Weight: e.Weight}}
+	g := promptfooGrading{Pass: e.Pass, Score: e.Score, Reason: e.Reason, Assertion: &schema.RowAssertion{Type: e.Type, Weight: e.Weight}}
 	for _, c := range e.Criteria {
 		g.Reason = cmp.Or(g.Reason, c.Note)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/row"
 )
 
 // TestPromptfoo covers a metric of two assertions, a case that nobody judged, a row that is
@@ -23,13 +22,13 @@ func TestPromptfoo(t *testing.T) {
 	}
 	first := of("m#a/p", &fail)
 	first.Score, first.VerdictReason = &half, "too long"
-	first.Result.Row = &row.Row{Test: "a", Label: "p", Prompt: "{{q}}", Vars: map[string]json.RawMessage{"q": json.RawMessage(`"x"`)}, Asserts: []row.Assertion{
+	first.Result.Row = &schema.Row{Test: "a", Label: "p", Prompt: "{{q}}", Vars: map[string]json.RawMessage{"q": json.RawMessage(`"x"`)}, Asserts: []schema.RowAssertion{
 		{Type: "contains", Metric: "words", Weight: &three}, {Type: "llm-rubric", Metric: "words"},
 	}}
 	first.Result.Evaluators = []verdict.EvaluatorResult{{Name: "words", Type: "assertion", Score: 1, Pass: true}, {Name: "words 2", Type: "llm-rubric", Reason: "too long"}}
 	broken := of("m#b/p", nil)
 	broken.Error = &down
-	broken.Result.Row = &row.Row{Test: "b", Label: "p", Prompt: "{{q}}"}
+	broken.Result.Row = &schema.Row{Test: "b", Label: "p", Prompt: "{{q}}"}
 	other := of("x", &pass)
 	other.Dialect = schema.DialectDomain
 	r := &report.Report{Run: "r1", Cases: []report.Row{first, broken, of("m#gone", &pass), of("m#off", &skipped), other}}
@@ -68,7 +67,7 @@ func TestPromptfoo(t *testing.T) {
 func TestPromptfooAnswersThatAreCalls(t *testing.T) {
 	pass := verdict.Pass
 	call := schema.ToolCall{ID: "1", Type: "function", Function: schema.FunctionCall{Name: "search", Arguments: "{}"}}
-	c := report.Row{Key: "m#a", File: "m.yaml", Dialect: schema.DialectMatrix, Target: "bot", Verdict: &pass, Result: &report.Result{Row: &row.Row{Test: "a", Prompt: "q"}}}
+	c := report.Row{Key: "m#a", File: "m.yaml", Dialect: schema.DialectMatrix, Target: "bot", Verdict: &pass, Result: &report.Result{Row: &schema.Row{Test: "a", Prompt: "q"}}}
 	c.Result.Transcript = &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "q"}, {Role: schema.RoleAssistant, ToolCalls: []schema.ToolCall{call}}}}
 	var out bytes.Buffer
 	if err := files.WritePromptfoo(&out, &report.Report{Run: "r1", Cases: []report.Row{c}}, time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)); err != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
 
-	matrixrow "github.com/gavel-evals/gavel/schema/row"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -242,14 +241,14 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
 		c.Budget.Spend(document.Text, len(*tc.Drive.Given))
 	}
-	tc.Row = &matrixrow.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
+	tc.Row = &schema.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
 	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget}
 	for _, a := range r.test.asserts {
 		c.Budget.Spend(document.Evaluators, a.count())
-		tc.Row.Asserts = append(tc.Row.Asserts, matrixrow.Assertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
+		tc.Row.Asserts = append(tc.Row.Asserts, schema.RowAssertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.vars); err != nil {
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
 		}
