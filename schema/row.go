@@ -19,7 +19,7 @@ type Row struct {
 	Asserts []RowAssertion
 }
 
-// An RowAssertion is one of a row, as it is written.
+// A RowAssertion is an assertion of a row, as it is written.
 type RowAssertion struct {
 	Type      string          `json:"type"`
 	Value     json.RawMessage `json:"value,omitempty"`

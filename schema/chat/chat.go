@@ -14,7 +14,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/image"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
@@ -361,8 +360,8 @@ func imageAt(address string, fill Fill) (schema.Block, error) {
 	if !isData {
 		return schema.Block{}, &template.NeedError{What: "an image of a prompt as a data: URI, in place of the address " + template.Clip(address)}
 	}
-	data := image.FromURI(uri)
-	kind := image.MediaType(data)
+	data := schema.ImageFromURI(uri)
+	kind := schema.ImageType(data)
 	if kind == "" {
 		return schema.Block{}, &template.NeedError{What: "an image of a prompt that is a PNG, JPEG, GIF or WebP in base64"}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/image"
 )
 
 // maxPath bounds a path; a longer text is a broken image.
@@ -20,15 +19,15 @@ func (c *compiler) imageBlock(p document.Place) (schema.Block, bool) {
 	value := p.Text("value")
 	b := schema.Block{Type: "image"}
 	if uri, ok := strings.CutPrefix(value, "data:"); ok {
-		b.Data = image.FromURI(uri)
-		if b.Media = image.MediaType(b.Data); b.Media == "" {
+		b.Data = schema.ImageFromURI(uri)
+		if b.Media = schema.ImageType(b.Data); b.Media == "" {
 			c.fail(p.Problem("no-image", "the data: URI holds no image that is known", "write data:image/png;base64,… or name a PNG, JPEG, GIF or WebP file", "value"))
 			return b, false
 		}
 		return b, true
 	}
-	if data, err := base64.StdEncoding.DecodeString(value); err == nil && image.MediaType(data) != "" {
-		b.Data, b.Media = data, image.MediaType(data)
+	if data, err := base64.StdEncoding.DecodeString(value); err == nil && schema.ImageType(data) != "" {
+		b.Data, b.Media = data, schema.ImageType(data)
 		return b, true
 	}
 	if len(value) > maxPath {
@@ -39,7 +38,7 @@ func (c *compiler) imageBlock(p document.Place) (schema.Block, bool) {
 	if !ok {
 		return b, false
 	}
-	b.Path, b.Data, b.Media = f.Path, f.Data, image.MediaType(f.Data)
+	b.Path, b.Data, b.Media = f.Path, f.Data, schema.ImageType(f.Data)
 	if b.Media == "" {
 		c.fail(p.Problem("no-image", f.Path+" is not a known type of image", "name a PNG, JPEG, GIF or WebP file", "value"))
 		return b, false

@@ -1,5 +1,4 @@
-// Package image tells images from other files.
-package image
+package schema
 
 import (
 	"bytes"
@@ -7,9 +6,8 @@ import (
 	"strings"
 )
 
-// FromURI decodes the data after data: and returns nil for anything but an
-// image in base64.
-func FromURI(uri string) []byte {
+// ImageFromURI decodes the part of a URI after data:, or returns nil if that is not an image in base64.
+func ImageFromURI(uri string) []byte {
 	head, body, ok := strings.Cut(uri, ",")
 	if !ok || !strings.HasPrefix(head, "image/") || !strings.HasSuffix(head, ";base64") {
 		return nil
@@ -21,9 +19,9 @@ func FromURI(uri string) []byte {
 	return data
 }
 
-// MediaType is the type of an image by its first bytes, since what it is called may be
-// wrong: a PNG, JPEG, GIF or WebP. It is empty for anything else.
-func MediaType(data []byte) string {
+// ImageType returns the media type of a PNG, JPEG, GIF or WebP by its first bytes, since its name may
+// be wrong. It is empty for anything else.
+func ImageType(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
 		return "image/png"
