@@ -9,8 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/gavel-evals/gavel/schema/decimal"
+	"strings"
 )
 
 // Canonical rewrites one JSON value so that equal values have equal bytes:
@@ -40,7 +39,7 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 	case string:
 		return appendString(dst, v), nil
 	case json.Number:
-		s, err := decimal.Canonical(string(v))
+		s, err := canonicalNumber(string(v))
 		return append(dst, s...), err
 	case []any:
 		dst = append(dst, '[')
@@ -78,4 +77,54 @@ func appendString(dst []byte, s string) []byte {
 	// A string always encodes; invalid UTF-8 becomes U+FFFD.
 	_ = enc.Encode(s)
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+const (
+	// Numbers within these bounds are written without an exponent, to be
+	// readable; they do not bear on which numbers are equal.
+	maxTrailingZeros = 21
+	maxLeadingZeros  = 6
+)
+
+// canonicalNumber returns the one form of a JSON number, without losing a digit: its digits without
+// leading and trailing zeros, scaled by a power of ten.
+func canonicalNumber(s string) (string, error) {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	sign := ""
+	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
+		sign, mantissa = "-", rest
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0", nil
+	}
+	scale := 0
+	if exponent != "" {
+		n, err := strconv.ParseInt(exponent, 10, 32)
+		if err != nil {
+			return "", fmt.Errorf("number %.40s: exponent out of range", s)
+		}
+		scale = int(n)
+	}
+	scale -= len(fraction)
+	trimmed := strings.TrimRight(digits, "0")
+	scale += len(digits) - len(trimmed)
+	return sign + placePoint(trimmed, scale), nil
+}
+
+// placePoint writes digits × 10^scale.
+func placePoint(digits string, scale int) string {
+	point := len(digits) + scale
+	switch {
+	case scale >= 0 && scale <= maxTrailingZeros:
+		return digits + strings.Repeat("0", scale)
+	case scale < 0 && point > 0:
+		return digits[:point] + "." + digits[point:]
+	case scale < 0 && -point < maxLeadingZeros:
+		return "0." + strings.Repeat("0", -point) + digits
+	case len(digits) == 1:
+		return digits + "e" + strconv.Itoa(point-1)
+	}
+	return digits[:1] + "." + digits[1:] + "e" + strconv.Itoa(point-1)
 }
