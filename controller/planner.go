@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -310,7 +309,7 @@ func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env
 	invalidate(&side, loaded.Problems)
 	side.Strays = setOf(loaded.Strays())
 	// If the file is unreadable, no definition was loaded either.
-	if ignored, err := ignore.Matcher(s.FS); err == nil {
+	if ignored, err := wildcard.IgnoreMatcher(s.FS); err == nil {
 		side.Ignored = func(file string) bool { return ignored(file, false) }
 	}
 	return side, nil

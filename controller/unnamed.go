@@ -11,7 +11,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -125,7 +124,7 @@ func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 		note(p.out.Plan.Rows[i].Head)
 		note(p.out.Plan.Rows[i].Base)
 	}
-	ignored, err := ignore.Matcher(p.req.Head.FS)
+	ignored, err := wildcard.IgnoreMatcher(p.req.Head.FS)
 	if err != nil {
 		return nil, err
 	}

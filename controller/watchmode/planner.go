@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/source"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A planner creates one view.
@@ -232,7 +232,7 @@ func (s *planner) needs(p *controller.Prepared) bool {
 
 // widen watches the paths named by the configuration, base, and the cases so far.
 func (s *planner) widen(ctx context.Context) error {
-	ignored, err := ignore.Matcher(s.files)
+	ignored, err := wildcard.IgnoreMatcher(s.files)
 	if err != nil {
 		return err
 	}

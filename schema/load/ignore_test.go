@@ -6,7 +6,6 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -53,11 +52,11 @@ func TestExcluded(t *testing.T) {
 		{"a.json  ", "a.json", false, true},
 		{"# a.json", "a.json", false, false},
 	} {
-		rules, err := ignore.Read(fsOf(map[string]string{ignore.File: tt.rule + "\n"}))
+		rules, err := wildcard.ReadIgnore(fsOf(map[string]string{wildcard.IgnoreFile: tt.rule + "\n"}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rules.Exclude(ignore.Path{Name: tt.name, IsFolder: tt.folder}); got != tt.want {
+		if got := rules.Exclude(wildcard.Path{Name: tt.name, IsFolder: tt.folder}); got != tt.want {
 			t.Errorf("%q excludes %s: %v, want %v", tt.rule, tt.name, got, tt.want)
 		}
 	}
@@ -92,10 +91,10 @@ func TestIgnoreFileThatCannotBeRead(t *testing.T) {
 		{"long pattern", &fstest.MapFile{Data: append([]byte("a\n"), make([]byte, wildcard.MaxPattern)...)}},
 	} {
 		files := greetings(1)
-		files[ignore.File] = tt.file
+		files[wildcard.IgnoreFile] = tt.file
 		res, err := Load(t.Context(), noLinks{files}, Options{Settings: oneFolder})
-		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != ignore.File || res.Problems[0].Severity != schema.Error {
-			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", tt.name, res, err, ignore.File)
+		if err != nil || len(res.Cases) != 1 || len(res.Problems) != 1 || res.Problems[0].File != wildcard.IgnoreFile || res.Problems[0].Severity != schema.Error {
+			t.Errorf("%s: Load = %+v, %v; want the case and one error of %s", tt.name, res, err, wildcard.IgnoreFile)
 		}
 	}
 }

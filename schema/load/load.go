@@ -27,12 +27,12 @@ import (
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evalcase"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/matrix"
 	"github.com/gavel-evals/gavel/schema/program"
 	"github.com/gavel-evals/gavel/schema/promptval"
 	"github.com/gavel-evals/gavel/schema/testcase"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 const (
@@ -136,9 +136,9 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 	l.evaluations.Unstarted = func(err error) { fsys.end(&fault{err}) }
 	l.functions.Unstarted = l.evaluations.Unstarted
 	var err error
-	if l.ignore, err = ignore.Read(fsys); err != nil {
-		at, hint := schema.Position{File: ignore.File, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
-		if long, ok := errors.AsType[*ignore.PatternError](err); ok {
+	if l.ignore, err = wildcard.ReadIgnore(fsys); err != nil {
+		at, hint := schema.Position{File: wildcard.IgnoreFile, Line: 1, Column: 1}, "make it a plain file of at most 256 KiB"
+		if long, ok := errors.AsType[*wildcard.PatternError](err); ok {
 			at.Line, hint = long.Line, "shorten it"
 		}
 		l.problem(at, "unreadable", "the file is not applied: "+err.Error(), hint)
@@ -189,7 +189,7 @@ type loader struct {
 	fsys   *guard
 	opts   Options
 	seen   int // entries of definitions folders
-	ignore ignore.Rules
+	ignore wildcard.IgnoreRules
 	rules  []*document.Constraints
 	// evaluations bounds the evaluation of .cue files and constraints.
 	evaluations *cuefile.Budget
@@ -201,7 +201,7 @@ type loader struct {
 
 // folder loads one definitions folder.
 func (l *loader) folder(ctx context.Context, root string) error {
-	if l.ignore.Exclude(ignore.Path{Name: root, IsFolder: true}) || l.ignore.ExcludeAbove(root) {
+	if l.ignore.Exclude(wildcard.Path{Name: root, IsFolder: true}) || l.ignore.ExcludeAbove(root) {
 		l.out.Problems = append(l.out.Problems, schema.Problem{
 			Position: schema.Position{File: root, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "ignored-folder",
 			Message: "the definitions folder is excluded by .gavelignore, and nothing in it is read", Hint: "correct .gavelignore, or definitions: in gavel.yaml",

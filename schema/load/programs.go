@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/domain"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/program"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // Programs returns a finder of programs' source files in a state of the repository. The
 // error is about reading .gavelignore.
 func Programs(fsys fs.FS, settings schema.Settings) (*program.Finder, error) {
-	rules, err := ignore.Read(fsys)
+	rules, err := wildcard.ReadIgnore(fsys)
 	return programs(fsys, settings, rules), err
 }
 
-func programs(fsys fs.FS, settings schema.Settings, rules ignore.Rules) *program.Finder {
+func programs(fsys fs.FS, settings schema.Settings, rules wildcard.IgnoreRules) *program.Finder {
 	r := &reads{fsys: fsys, settings: settings, ignore: rules, domains: map[string]bool{}}
 	finder := &program.Finder{FS: fsys, Inputs: settings.ProgramInputs, Skip: r.noPart}
 	for _, root := range settings.Definitions {
@@ -35,7 +35,7 @@ func programs(fsys fs.FS, settings schema.Settings, rules ignore.Rules) *program
 type reads struct {
 	fsys     fs.FS
 	settings schema.Settings
-	ignore   ignore.Rules
+	ignore   wildcard.IgnoreRules
 
 	mu      sync.Mutex
 	domains map[string]bool // by folder: whether a domain has it
@@ -48,10 +48,10 @@ const cached = "__pycache__"
 
 // noPart reports whether a nearby file or folder never belongs to a program.
 func (r *reads) noPart(name string, isFolder bool) bool {
-	if slices.Contains(own, name) || path.Base(name) == cached || path.Base(path.Dir(name)) == cached || name == ignore.File || name == configFile || name == r.settings.ConfigFile {
+	if slices.Contains(own, name) || path.Base(name) == cached || path.Base(path.Dir(name)) == cached || name == wildcard.IgnoreFile || name == configFile || name == r.settings.ConfigFile {
 		return true
 	}
-	if r.ignore.Exclude(ignore.Path{Name: name, IsFolder: isFolder}) || r.ignore.ExcludeAbove(name) {
+	if r.ignore.Exclude(wildcard.Path{Name: name, IsFolder: isFolder}) || r.ignore.ExcludeAbove(name) {
 		return true
 	}
 	return !isFolder && r.isDefinition(name)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
-	"github.com/gavel-evals/gavel/schema/ignore"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A Snapshot describes the definitions of a state of the repository without the cases
@@ -122,7 +122,7 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 // Folders returns the folders and files of the repository that affect its definitions,
 // besides files that definitions name elsewhere.
 func Folders(settings schema.Settings) []string {
-	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{ignore.File})
+	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{wildcard.IgnoreFile})
 	for _, root := range settings.Definitions {
 		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
 	}
@@ -288,7 +288,7 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 	if len(changed) == 0 {
 		return []string{}
 	}
-	if slices.Contains(changed, ignore.File) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, hidesFiles) || givenUp(s.problems) || touchesTools(changed, settings) {
+	if slices.Contains(changed, wildcard.IgnoreFile) || slices.ContainsFunc(changed, unnamed) || slices.ContainsFunc(s.problems, hidesFiles) || givenUp(s.problems) || touchesTools(changed, settings) {
 		return nil
 	}
 	hit := map[string]bool{}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -104,7 +103,7 @@ func (l *loader) overlooked(root, file string) {
 	p := schema.Problem{Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: schema.RuleNoDefinition}
 	ext := path.Ext(file)
 	switch small := strings.ToLower(ext); {
-	case l.ignore.Exclude(ignore.Path{Name: file, IsFolder: false}):
+	case l.ignore.Exclude(wildcard.Path{Name: file, IsFolder: false}):
 		return
 	case strings.HasSuffix(file, draftSuffix):
 		p.Message = "this is a draft: a change was ended before all of its files had their places"
@@ -134,7 +133,7 @@ func (l *loader) ignored(root, name string, isFolder bool) bool {
 		strings.HasSuffix(base, ".baseline.jsonl") || strings.HasSuffix(base, ".candidate.jsonl") ||
 		strings.HasSuffix(base, checksSuffix) ||
 		path.Ext(base) == ".cue" && path.Dir(name) == path.Join(root, "schema") || // the team's own constraints
-		l.ignore.Exclude(ignore.Path{Name: name, IsFolder: isFolder})
+		l.ignore.Exclude(wildcard.Path{Name: name, IsFolder: isFolder})
 }
 
 // wantedFiles lists the wanted files that are in a folder and would be

@@ -1,6 +1,7 @@
-// Package wildcard matches keys and paths against globs.
+// Package wildcard matches keys and paths against globs, and reads .gavelignore, whose patterns are
+// globs, too.
 //
-// Most callers want [Match].
+// Most callers want [Match] or [IgnoreMatcher].
 package wildcard
 
 import (

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/ignore"
 	"github.com/gavel-evals/gavel/schema/load"
 	"github.com/gavel-evals/gavel/schema/testcase"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A catalog lists the definitions of a repository in all formats. It is not changed.
@@ -249,7 +249,7 @@ type markedFile struct {
 func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
 	out := &repositoryState{settings: fmt.Sprintf("%+v", settings)}
 	var folders []string
-	for _, root := range slices.Concat(settings.RootFiles, []string{ignore.File}, settings.Definitions) {
+	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, settings.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

@@ -1,6 +1,4 @@
-// Package ignore reads .gavelignore, which lists ignored files in the syntax of
-// .gitignore.
-package ignore
+package wildcard
 
 import (
 	"errors"
@@ -10,46 +8,46 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// File is in the repository root. Its patterns reuse the globs of keys: a library
-// would bring another meaning of ** into the program.
-const File = ".gavelignore"
+// IgnoreFile is the name of the file in the repository root that excludes paths, in the syntax of
+// .gitignore. Its patterns reuse the globs of keys, since a library would bring a second meaning of
+// ** into the program.
+const IgnoreFile = ".gavelignore"
 
-// Rules are the lines of the file, in their order.
-type Rules []rule
+// IgnoreRules are the rules of .gavelignore, in the order of its lines.
+type IgnoreRules []ignoreRule
 
-type rule struct {
+type ignoreRule struct {
 	glob    string
 	negated bool
 	folder  bool // matches folders only
 }
 
 // longestPattern leaves room for the **/ that is put before it.
-const longestPattern = wildcard.MaxPattern - len("**/")
+const longestPattern = MaxPattern - len("**/")
 
-// A PatternError is a pattern that is longer than a glob may be.
+// A PatternError is the error about a pattern that is longer than a glob may be.
 type PatternError struct {
 	Line int // 1-based
 }
 
-// Error names the bound of a pattern.
+// Error names the limit.
 func (p *PatternError) Error() string {
 	return fmt.Sprintf("a pattern has more than %d bytes", longestPattern)
 }
 
-// Read returns the rules of the repository; a missing file has none. A pattern that is
-// too long is a [*PatternError].
-func Read(fsys fs.FS) (Rules, error) {
-	data, err := schema.ReadFile(fsys, File, 0)
+// ReadIgnore returns the rules of the repository. Without a file there are none. A pattern that is too
+// long is a [*PatternError].
+func ReadIgnore(fsys fs.FS) (IgnoreRules, error) {
+	data, err := schema.ReadFile(fsys, IgnoreFile, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", File, err)
+		return nil, fmt.Errorf("read %s: %w", IgnoreFile, err)
 	}
-	var rules Rules
+	var rules IgnoreRules
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		line = trimmed(strings.TrimSuffix(line, "\r"))
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -58,10 +56,10 @@ func Read(fsys fs.FS) (Rules, error) {
 		if len(line) > longestPattern {
 			return nil, &PatternError{i + 1}
 		}
-		var r rule
+		var r ignoreRule
 		line, r.negated = strings.CutPrefix(line, "!")
 		line, r.folder = strings.CutSuffix(line, "/")
-		line = strings.ReplaceAll(line, "[!", "[^") // in the syntax of wildcard.Match
+		line = strings.ReplaceAll(line, "[!", "[^") // as Match writes it
 		// A pattern without a slash in it matches at any depth.
 		if rooted, ok := strings.CutPrefix(line, "/"); ok {
 			r.glob = rooted
@@ -75,8 +73,7 @@ func Read(fsys fs.FS) (Rules, error) {
 	return rules, nil
 }
 
-// trimmed leaves out the spaces that a line ends with, but for one behind a
-// backslash.
+// trimmed removes the spaces at the end of a line, except one after a backslash.
 func trimmed(line string) string {
 	short := strings.TrimRight(line, " ")
 	slashes := len(short) - len(strings.TrimRight(short, `\`))
@@ -86,10 +83,10 @@ func trimmed(line string) string {
 	return short
 }
 
-// Matcher reads .gavelignore and returns a function that reports whether it
+// IgnoreMatcher reads .gavelignore and returns a function that reports whether it
 // excludes a path, or a folder above it.
-func Matcher(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
-	rules, err := Read(fsys)
+func IgnoreMatcher(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
+	rules, err := ReadIgnore(fsys)
 	if err != nil || len(rules) == 0 {
 		return func(string, bool) bool { return false }, err
 	}
@@ -98,9 +95,9 @@ func Matcher(fsys fs.FS) (func(name string, isFolder bool) bool, error) {
 	}, nil
 }
 
-// ExcludeAbove reports whether a parent folder of a path is excluded: its content
-// cannot be included again.
-func (rules Rules) ExcludeAbove(name string) bool {
+// ExcludeAbove reports whether a folder above a path is excluded. Rules for the path itself cannot undo
+// that.
+func (rules IgnoreRules) ExcludeAbove(name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if rules.Exclude(Path{dir, true}) {
 			return true
@@ -115,14 +112,14 @@ type Path struct {
 	IsFolder bool
 }
 
-// Exclude applies the rules to a path; the last one that matches decides.
-func (rules Rules) Exclude(p Path) bool {
+// Exclude reports whether a path is excluded. The last rule that matches decides.
+func (rules IgnoreRules) Exclude(p Path) bool {
 	out := false
 	for _, r := range rules {
 		if r.folder && !p.IsFolder {
 			continue
 		}
-		if wildcard.Match(r.glob, p.Name) {
+		if Match(r.glob, p.Name) {
 			out = !r.negated
 		}
 	}
