@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 )
 
-// OpenAPI describes the requests of all pages: those that [Store.Routes] answers, those of
-// the dashboard and those of a server.
+// OpenAPI describes the requests of all pages: those that [Store.Routes] answers, the
+// dashboard's and a server's.
 //
 //go:embed openapi.json
 var OpenAPI []byte
@@ -207,7 +207,7 @@ func (e Entry) locate() Entry {
 	if parts := strings.Split(e.File, "/"); e.Kind == kindTest && len(parts) > 2 {
 		e.Domain = parts[len(parts)-3]
 		if number := levelFolder.FindStringSubmatch(parts[len(parts)-2]); number != nil {
-			e.Level, _ = strconv.Atoi(number[1]) // digits, as the pattern says
+			e.Level, _ = strconv.Atoi(number[1]) // digits, by the pattern
 		}
 	}
 	return e

@@ -24,8 +24,8 @@ type catalog struct {
 	Files []formatFile
 	// Cases are the cases of the testcase format, sorted by key.
 	Cases []*schema.CaseInfo
-	// Reader reads the definitions of the cases from the files that callers have open, and
-	// remembers them.
+	// Reader reads the definitions of the cases from the files that callers have open,
+	// and remembers them.
 	Reader *testcase.Reader
 }
 
@@ -48,7 +48,7 @@ func unknownFiles(found *load.Result) []string {
 type catalogCache struct {
 	mu    sync.Mutex       // held while definitions are loaded: the next one may need no loading
 	last  *catalog         // guarded by mu; nil at first
-	state *repositoryState // guarded by mu; that of last
+	state *repositoryState // guarded by mu; the state of last
 	parts *catalogParts    // guarded by mu; of last
 }
 

@@ -138,7 +138,7 @@ func (w *changeWriter) put(file string) error {
 // discard removes the drafts.
 func (w *changeWriter) discard() {
 	for _, draft := range w.drafts {
-		_ = w.to.Remove(draft) // it is in nobody's way
+		_ = w.to.Remove(draft) // it disturbs nothing
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *Store) importing(ctx context.Context, data []byte, as importMode) (Impo
 			}
 		}
 	}
-	// A definition that has errors is imported, too, for people to correct it.
+	// A definition with errors is imported, too, so that people can correct it.
 	out.Written, err = s.check(ctx, settings, change, as.versions)
 	var wrong *refusal
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {

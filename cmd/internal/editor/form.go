@@ -123,7 +123,7 @@ func (f *formField) fill(value json.RawMessage) {
 		f.Value = definition.TextOf(value)
 	case f.Widget == jsonWidget:
 		var b bytes.Buffer
-		_ = json.Indent(&b, value, "", "  ") // what cannot be indented is empty and replaced
+		_ = json.Indent(&b, value, "", "  ") // text that cannot be indented is empty and replaced
 		f.Value = b.String()
 	case f.Widget == listWidget && json.Unmarshal(value, &list) == nil:
 		f.Value = strings.Join(list, "\n")
@@ -177,7 +177,7 @@ func readForm(name string, old definition.Fields, sent url.Values) ([]*formField
 		}
 		value := strings.ReplaceAll(sent.Get(f.Input()), "\r\n", "\n")
 		if value == f.Value {
-			continue // what nobody touched stays as it is written
+			continue // an untouched field keeps its text
 		}
 		f.Value = value
 		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {

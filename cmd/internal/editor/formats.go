@@ -125,7 +125,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	}
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
-	if v.New { // nobody else reports a file that is not a definition
+	if v.New { // no other check reports a file that is not a definition
 		if checked, err := s.saveText(r.Context(), v, modeCheck); err == nil && slices.Contains(checked.unknown, v.Path) {
 			v.Errors = append(v.Errors, doc.Needs())
 			return nil

@@ -60,7 +60,7 @@ func readFields(fsys fs.FS, file string) definitionFile {
 	return out
 }
 
-// A fileMark tells states of a file apart by the hash in git or by the file system's
+// A fileMark distinguishes states of a file by the hash in git or by the file system's
 // metadata.
 type fileMark struct {
 	hash string

@@ -23,14 +23,14 @@ import (
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-// templates are those of the pages below a root.
+// templates returns the templates of the pages below a root.
 func templates(root string) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{"root": func() string { return root }}).ParseFS(pageFiles, "pages/*.tmpl"))
 }
 
-// A Forecast is what a change would have judged, and what that would cost.
+// A Forecast lists the cases that a change would judge, and their cost.
 type Forecast struct {
-	// Cases are those that would be judged in another way than now, each with why.
+	// Cases are the cases that would be judged differently, each with the reason.
 	Cases []string
 	// Estimate is the cost, such as "about 12 calls, $0.04".
 	Estimate string
@@ -66,7 +66,7 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 	}
 }
 
-// A page is what a template is given.
+// A page is the data of a template.
 type page struct {
 	Template, Title string
 	Status          int
@@ -82,7 +82,7 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 	around(w, r, dashboard.Page{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
 }
 
-// address is the path of a page with its parameters.
+// address returns the path of a page with its parameters.
 func (s *Store) address(path string, pairs ...string) string {
 	return s.cfg.Root + definition.PathWithQuery(path, pairs...)
 }
@@ -102,7 +102,7 @@ type shelf struct {
 // mostItems is how many definitions a page lists.
 const mostItems = 200
 
-// overview is the page of the definitions, or of those of a domain and level.
+// overview is the page of all definitions, or of the definitions of a domain and level.
 func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	q := r.URL.Query()
 	domain, level := q.Get("domain"), definition.PageNumber(q.Get("level"), 0, 9999)
@@ -149,7 +149,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	return page{Template: "settings", Title: view.Title, Body: view}, nil
 }
 
-// sidebar are the domains with their levels.
+// sidebar returns the domains with their levels.
 func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 	var out []shelf
 	for _, e := range entriesOf(entries, kindDomain) {
@@ -173,7 +173,7 @@ func (s *Store) sidebar(entries []Entry, domain string, level int) []shelf {
 	return out
 }
 
-// label is the name of a definition for people.
+// label returns the name of a definition for people.
 func (e Entry) label() string {
 	if name := textfmt.Line(definition.TextOf(e.Fields["name"])); name != "" {
 		return textfmt.Clip(name, 120)
@@ -181,7 +181,7 @@ func (e Entry) label() string {
 	return e.ID
 }
 
-// url is the page that changes a definition.
+// url returns the page that changes a definition.
 func (s *Store) url(e Entry) string {
 	if e.Several || e.Problem != "" || !strings.HasSuffix(e.File, ".json") {
 		return s.address("/settings/file", "path", e.File)
@@ -192,7 +192,7 @@ func (s *Store) url(e Entry) string {
 // A sheet is the form of a definition.
 type sheet struct {
 	Kind, ID, Version string
-	// Domain and Level are where a test is.
+	// Domain and Level are the place of a test.
 	Domain, Level string
 	Domains       []string
 	Fields        []*formField
@@ -201,13 +201,13 @@ type sheet struct {
 	// Item is the one of the definitions of the file, and Rows are links to all.
 	Item string
 	Rows []item
-	// Known are words that fields may have, by field.
+	// Known are suggested words for fields, by field.
 	Known map[string][]string
 	Token string
 	// Errors are about no field, and Conflict is another one's change.
 	Errors   []string
 	Conflict string
-	// Diff and Forecast are what saving would do, or has done.
+	// Diff and Forecast are the result of saving, or of a check.
 	Diff     []diffLine
 	Forecast *Forecast
 	Saved    *Written
@@ -216,7 +216,7 @@ type sheet struct {
 	New      bool
 }
 
-// sheetOf is the form of the definition that parameters name.
+// sheetOf returns the form of the definition that parameters name.
 func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error) {
 	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}}
 	if definitionOf[v.Kind] == "" {
@@ -259,7 +259,7 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 	return v, entry, nil
 }
 
-// open is the form of a definition, or of a new one.
+// open shows the form of a definition, or of a new one.
 func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	v, entry, err := s.sheetOf(r.Context(), r.URL.Query())
 	if err != nil {
@@ -291,7 +291,7 @@ func (v *sheet) page() page {
 	}{v, title}}
 }
 
-// submit checks, saves or removes what a form has.
+// submit checks, saves or removes the definition in a form.
 func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	sent := r.PostForm
 	v, old, err := s.sheetOf(r.Context(), sent)
@@ -334,7 +334,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	return v.page(), nil
 }
 
-// messages are what a script shows at the fields.
+// messages are the texts that a script shows at the fields.
 func (v *sheet) messages() any {
 	errors := slices.Clone(v.Errors)
 	if v.Conflict != "" {
@@ -343,8 +343,7 @@ func (v *sheet) messages() any {
 	return formMessages(v.Fields, errors)
 }
 
-// result takes over what became of a change. It returns errors that are not about what
-// was written.
+// result takes the result of a change. It returns errors that do not concern the input.
 func (v *sheet) result(written Written, err error, isDry bool) error {
 	var why *refusal
 	switch {
@@ -368,7 +367,7 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 		v.Saved = &written
 	}
 	if v.Saved != nil && written.PullRequest != "" {
-		v.Fields = nil // what the form is about is only there after the merge
+		v.Fields = nil // the definition exists only after the merge
 	}
 	return nil
 }
@@ -386,7 +385,7 @@ func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
 	return v.page(), nil
 }
 
-// openFile is the text of a file of definitions, in whatever format.
+// openFile shows the text of a file of definitions, in any format.
 func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	v := &sheet{Path: r.URL.Query().Get("path"), Token: access.FormToken(w, r), New: true}
 	format := r.URL.Query().Get("format")
@@ -467,7 +466,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 	return v.textPage(), nil
 }
 
-// saveText writes a file, or says what that would do.
+// saveText writes a file, or shows what that would change.
 func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, error) {
 	s, end, err := s.beginChange(ctx, as)
 	if err != nil {

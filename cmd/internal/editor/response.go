@@ -49,7 +49,7 @@ func writeAnswer(w http.ResponseWriter, status int, body any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(body) // nobody is left to be told
+	_ = enc.Encode(body) // the client is gone
 }
 
 // writeError answers with the reason of a refusal or an error.

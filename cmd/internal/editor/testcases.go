@@ -14,10 +14,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
-// mostTestCases is how many an answer has at most: the history of each is read.
+// mostTestCases is how many an answer has at most, since the history of each is read.
 const mostTestCases = 500
 
-// testCases are the cases of the first format, by tag, difficulty and status.
+// testCases returns the cases of the first format, by tag, difficulty and status.
 func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 	return map[string]any{"test_cases": list, "total": total}, nil
 }
 
-// testCase is one of them, by its id.
+// testCase returns one of them, by its id.
 func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	s, end, err := s.begin(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	return s.testCaseOf(ctx, found.Reader.ForFiles(s.files), c)
 }
 
-// cases are those of the first format.
+// cases returns the cases of the first format.
 func (s *Store) cases(ctx context.Context) (schema.Settings, *catalog, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Store) cases(ctx context.Context) (schema.Settings, *catalog, error) {
 	return settings, found, err
 }
 
-// testCaseOf is a case as its file has it, with the fields that the format calls
-// generated and those that say where it is.
+// testCaseOf returns a case in the form of its file, with the fields that the format
+// calls generated and the fields for its place.
 func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema.CaseInfo) (Fields, error) {
 	out := read.Definition(c)
 	for name, value := range map[string]any{
@@ -111,7 +111,7 @@ func (s *Store) testCaseOf(ctx context.Context, read *testcase.Reader, c *schema
 	return out, json.Unmarshal(encoded, &out)
 }
 
-// identity is who a case is.
+// identity returns the identity of a case.
 func (s *Store) identity(ctx context.Context, c *schema.CaseInfo) (*explain.Identity, error) {
 	if s.cfg.Identity == nil {
 		return explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository})

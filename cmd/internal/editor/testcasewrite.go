@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/testcase"
 )
 
-// generated are fields of an answer that the place and the history of a file say.
+// generated are fields of an answer that come from the place and the history of a file.
 var generated = []string{"created_at", "updated_at", "key", "path", "line", "version"}
 
 // postTestCase writes a new case of the testcase format, next to the others.
@@ -54,7 +54,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 	return s.writeTestCase(ctx, settings, path.Join(folder, name+".json"), fields, version)
 }
 
-// putTestCase changes a case: fields that are given replace those of its file.
+// putTestCase changes a case: given fields replace the fields of its file.
 func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 	sent, version, err := sentTestCase(r)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 	return written.answer(nil), err
 }
 
-// sentTestCase reads the fields of a case, without those that are generated, and the
-// version that the caller has read.
+// sentTestCase reads the fields of a case, without the generated ones, and the version
+// that the caller has read.
 func sentTestCase(r *http.Request) (fields Fields, version string, err error) {
 	if _, fields, err = fieldsOf(r); err == nil {
 		version, err = versionIn(fields)
@@ -116,7 +116,7 @@ func sentTestCase(r *http.Request) (fields Fields, version string, err error) {
 	return fields, version, err
 }
 
-// writeTestCase writes a case, and answers with it as the file will have it. Fields that
+// writeTestCase writes a case, and answers with its new state in the file. Fields that
 // make another definition than a test case are refused before anything is written.
 func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, file string, fields Fields, version string) (any, error) {
 	data, err := fileText(kindTestcase, fields)
@@ -149,7 +149,7 @@ func (s *Store) writeTestCase(ctx context.Context, settings schema.Settings, fil
 	return written.answer(map[string]any{"test_case": made}), err
 }
 
-// caseNamed is the case with an id.
+// caseNamed returns the case with an id.
 func (s *Store) caseNamed(ctx context.Context, cases []*schema.CaseInfo, name string) (*schema.CaseInfo, error) {
 	for _, c := range cases {
 		id, err := explain.Identify(ctx, c, explain.History{Repository: s.cfg.Repository}) // reads no history
@@ -163,7 +163,7 @@ func (s *Store) caseNamed(ctx context.Context, cases []*schema.CaseInfo, name st
 	return nil, missing(fmt.Sprintf("test case %q does not exist", name))
 }
 
-// alone is the case with an id, whose file has no other and can be written.
+// alone returns the case with an id, whose file has no other and can be written.
 func (s *Store) alone(ctx context.Context, cases []*schema.CaseInfo, name string) (*schema.CaseInfo, error) {
 	found, err := s.caseNamed(ctx, cases, name)
 	if err != nil {

@@ -41,7 +41,7 @@ var definitionOf = map[string]string{
 	kindTestcase: "#Testcase",
 }
 
-// Fields are those of a definition.
+// Fields are the fields of a definition.
 type Fields = definition.Fields
 
 // An Entry is one definition with its file.
@@ -54,7 +54,7 @@ type Entry struct {
 	Fields Fields
 	// Version changes with the file.
 	Version string
-	// Several says that the file has other tests, too.
+	// Several says that the file also has other tests.
 	Several bool
 	// Problem says why the file cannot be read; the fields are empty then.
 	Problem string
@@ -81,7 +81,7 @@ func (s *Store) read(ctx context.Context, folders []string, w wish) (*tree, erro
 		folder = path.Clean(folder)
 		list, err := fs.ReadDir(fsys, folder)
 		if err != nil {
-			continue // gavel validate says that the folder is missing
+			continue // gavel validate reports the missing folder
 		}
 		parts := make([]*tree, len(list))
 		var reading errgroup.Group
@@ -134,7 +134,7 @@ func (t *tree) domain(fsys fs.FS, dir string, w wish) {
 		if number == nil || !e.IsDir() {
 			continue
 		}
-		level, _ := strconv.Atoi(number[1]) // digits, as the pattern says
+		level, _ := strconv.Atoi(number[1]) // digits, by the pattern
 		if w.level == 0 || w.level == level {
 			t.folder(fsys, path.Join(dir, e.Name()), Entry{Kind: kindTest, Domain: name, Level: level})
 		}
@@ -207,7 +207,7 @@ func (t *tree) find(kind, id string) (Entry, error) {
 	return Entry{}, missing(strings.TrimSuffix(fmt.Sprintf("%s %q does not exist; %s", kind, id, suggest.DidYouMean(id, ids)), "; "))
 }
 
-// document is an entry as requests are answered with it.
+// document returns an entry in the form of an answer.
 func (e Entry) document() map[string]any {
 	out := map[string]any{}
 	for name, value := range e.Fields {

@@ -65,7 +65,7 @@ func forget(record string) error {
 	}
 	for _, e := range list {
 		if strings.HasPrefix(e.Name(), "."+name+"-") && strings.HasSuffix(e.Name(), safefile.DraftSuffix) {
-			_ = own.Remove(e.Name()) // it is in nobody's way
+			_ = own.Remove(e.Name()) // it disturbs nothing
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ type finishedChange struct {
 	Files int
 	// Undone reports whether the change was removed before it began.
 	Undone bool
-	// Kept are files that somebody changed meanwhile, and that stay as they are.
+	// Kept are files that somebody changed in the meantime, and that stay unchanged.
 	Kept []string
 }
 
@@ -131,7 +131,7 @@ func finishChange(dir, record string) (out finishedChange, err error) {
 			continue
 		}
 		if s.Draft != "" {
-			_ = to.Remove(s.Draft) // it mostly has its place
+			_ = to.Remove(s.Draft) // it was mostly renamed already
 		}
 	}
 	return out, forget(record)
@@ -189,7 +189,7 @@ func emptyRank(version string) int {
 }
 
 // finish puts one file of a change in place. It reports false for a file that somebody
-// changed meanwhile.
+// changed in the meantime.
 func (s fileStep) finish(to *safefile.Folder) (done bool, err error) {
 	is, err := versionOf(to, s.File)
 	switch {

@@ -27,19 +27,19 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A Config says where the definitions are.
+// A Config describes the definitions and their store.
 type Config struct {
 	// Open opens the files of the repository for one look; close ends it.
 	Open func(context.Context) (files fs.FS, close func() error, err error)
-	// OpenNewest is Open before a change is written, where Open may remember what was
-	// there some seconds ago. Defaults to Open.
+	// OpenNewest is Open before a change is written, if Open may return a state from
+	// some seconds ago. Defaults to Open.
 	OpenNewest func(context.Context) (files fs.FS, close func() error, err error)
 	// Write keeps a change that was checked of files that Open returned. Defaults to
 	// refusing all changes.
 	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
 	// Lock keeps other processes from writing until release. Defaults to none.
 	Lock func(context.Context) (release func() error, err error)
-	// Settings reads what gavel.yaml says about definitions.
+	// Settings reads the settings for definitions from gavel.yaml.
 	Settings func(context.Context, fs.FS) (schema.Settings, error)
 	// Repository is the name of the repository, such as acme/shop; empty for none.
 	Repository string
@@ -49,14 +49,15 @@ type Config struct {
 	// Identity finds the id of a case and when it was made and changed. Defaults to the
 	// id alone.
 	Identity func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error)
-	// Forecast returns what files would have judged that others have not. Defaults to
-	// saying nothing.
+	// Forecast returns which cases files would judge that others have not judged.
+	// Without it there is no forecast.
 	Forecast func(ctx context.Context, before, after fs.FS) (*Forecast, error)
 	// Now defaults to the real clock.
 	Now func() time.Time
 }
 
-// A Kept is where a change is. Both fields are empty for files of the working tree.
+// A Kept is the place of a saved change. Both fields are empty for files of the working
+// tree.
 type Kept struct {
 	Branch string `json:"branch,omitempty"`
 	// PullRequest is the address of the one that was opened.
@@ -70,11 +71,11 @@ type Store struct {
 	known     *memory
 	catalogs  *catalogCache
 	saving    *sync.Mutex // held while files are checked and written
-	// files are those of the look at hand; nil in the store that callers have.
+	// files are the files of the current request; nil in the store that callers have.
 	files fs.FS
 }
 
-// New is a store of the definitions of a repository.
+// New returns a store of the definitions of a repository.
 func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -93,8 +94,8 @@ func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) 
 	return &out, func() { _ = shut() }, nil // the files were only read
 }
 
-// beginChange is begin for a change. Where it is saved nobody else writes until end, and
-// the files are as they are now.
+// beginChange is begin for a change. When it is saved nobody else writes until end, and
+// the files are current.
 func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end func(), err error) {
 	if as != modeSave {
 		return s.begin(ctx)
@@ -113,7 +114,7 @@ func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end 
 	}
 	look, shut, err := fresh.begin(ctx)
 	done := func() {
-		_ = release() // the system lets go of it at the latest with the process
+		_ = release() // the system releases it at the latest with the process
 		s.saving.Unlock()
 	}
 	if err != nil {
@@ -123,7 +124,7 @@ func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end 
 	return look, func() { shut(); done() }, nil
 }
 
-// Forbidden is an error of [Config.Write] that says why nothing may be written.
+// Forbidden is an error of [Config.Write] with the reason why nothing may be written.
 func Forbidden(why string) error { return &refusal{Status: http.StatusForbidden, Text: why} }
 
 // Folder writes changes to the files of a folder: all of one or nothing.
@@ -135,15 +136,15 @@ func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
 // is finished or undone before the next one.
 type WorkTree struct {
 	Dir string
-	// Own makes the folder in which Gavel keeps its files there. Defaults to none: a
-	// change whose process is killed stays as it is then.
+	// Own makes the folder in which Gavel keeps its own files. Defaults to none: then a
+	// change whose process is killed stays unfinished.
 	Own func(context.Context) (string, error)
 }
 
 // recordName is the file that has a change until it is done.
 const recordName = "settings-change.json"
 
-// Write is a [Config.Write].
+// Write implements [Config.Write].
 func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 	record := ""
 	if w.Own != nil {
@@ -161,8 +162,8 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 	return Kept{}, err
 }
 
-// Lock is a [Config.Lock]. It refuses once where a change that was left could not be
-// finished, since the files are not what the person has read.
+// Lock implements [Config.Lock]. It refuses once if an unfinished change could not be
+// finished, since the files differ from those that the person has read.
 func (w WorkTree) Lock(ctx context.Context) (release func() error, err error) {
 	release, found, err := w.lock(ctx)
 	if err == nil && len(found.Kept) > 0 {
@@ -171,7 +172,8 @@ func (w WorkTree) Lock(ctx context.Context) (release func() error, err error) {
 	return release, err
 }
 
-// lock keeps other processes from writing, and finishes what one of them has left.
+// lock keeps other processes from writing, and finishes the change that one of them has
+// left.
 func (w WorkTree) lock(ctx context.Context) (release func() error, found finishedChange, err error) {
 	own, err := w.Own(ctx)
 	if err != nil {
@@ -187,8 +189,8 @@ func (w WorkTree) lock(ctx context.Context) (release func() error, found finishe
 	return release, found, nil
 }
 
-// Finish finishes or undoes a change whose process was killed, and says so in a sentence;
-// empty for none. own is where the folder of Gavel is, which is not made for this.
+// Finish finishes or undoes a change whose process was killed, and describes it in a
+// sentence; empty for none. own is Gavel's folder, which is not made for this.
 func (w WorkTree) Finish(ctx context.Context, own string) (string, error) {
 	if _, err := os.Lstat(filepath.Join(own, recordName)); err != nil {
 		return "", nil //nolint:nilerr // nothing is left
@@ -203,20 +205,20 @@ func (w WorkTree) Finish(ctx context.Context, own string) (string, error) {
 // A Written is a change that was made.
 type Written struct {
 	Files []string `json:"files"`
-	// Versions are those of the files that were written.
+	// Versions are the versions of the written files.
 	Versions map[string]string `json:"versions"`
 	// Diff has the changed lines of each file.
 	Diff string `json:"diff"`
 	Kept
 	// Warnings are problems that do not keep a definition from being used.
 	Warnings []schema.Problem `json:"warnings"`
-	// forecast is nil unless it was asked for.
+	// forecast is nil unless one was requested.
 	forecast *Forecast
 	// unknown are the files that would not be definitions of any format.
 	unknown []string
 }
 
-// carry does with a change what a mode says.
+// carry checks, saves or forecasts a change, depending on the mode.
 func (s *Store) carry(ctx context.Context, as saveMode, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	switch as {
 	case modeCheck:
@@ -228,8 +230,8 @@ func (s *Store) carry(ctx context.Context, as saveMode, settings schema.Settings
 	}
 }
 
-// apply checks a change and writes it. versions are those that the caller has read of
-// files: another one is a conflict.
+// apply checks a change and writes it. versions are the versions of files that the
+// caller has read: another one is a conflict.
 func (s *Store) apply(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil {
@@ -250,7 +252,7 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	return s.cfg.Write(ctx, s.files, c)
 }
 
-// check refuses a change that has errors or conflicts, and says what it would write.
+// check refuses a change that has errors or conflicts, and returns its result.
 func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out := Written{Files: []string{}, Versions: map[string]string{}, Warnings: []schema.Problem{}}
 	var diff strings.Builder
@@ -305,7 +307,8 @@ func conflict(file string) error {
 	return &refusal{Status: http.StatusConflict, Text: file + " was changed since it was read; load it again"}
 }
 
-// hasFolder refuses a file whose path is none, belongs to git or leads through a file.
+// hasFolder refuses a file with an invalid path, or one that belongs to git or leads
+// through a file.
 func (s *Store) hasFolder(file string) error {
 	if err := safefile.CheckName(file); err != nil {
 		return refuse("%v", err)
@@ -318,7 +321,7 @@ func (s *Store) hasFolder(file string) error {
 	return nil
 }
 
-// foreseen is check with what the change would have judged.
+// foreseen is check with the cases that the change would judge.
 func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change, versions map[string]string) (Written, error) {
 	out, err := s.check(ctx, settings, c, versions)
 	if err != nil || s.cfg.Forecast == nil || len(c) == 0 {
@@ -328,7 +331,7 @@ func (s *Store) foreseen(ctx context.Context, settings schema.Settings, c Change
 	return out, err
 }
 
-// problemsOf are the problems of a refused definition.
+// problemsOf returns the problems of a refused definition.
 func problemsOf(err error) []schema.Problem {
 	var why *refusal
 	if errors.As(err, &why) {
@@ -337,13 +340,14 @@ func problemsOf(err error) []schema.Problem {
 	return nil
 }
 
-// notKept are fields of requests that the place of a file says, or that only requests
-// have.
+// notKept are fields of requests that follow from the place of a file, or that only
+// requests have.
 var notKept = []string{"domain_id", "level", "path", "version", "tests", "tools", "error"}
 
 var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
-// fileText is a definition of a kind as a file, its fields in the order of the schema.
+// fileText returns a definition of a kind as a file, its fields in the order of the
+// schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
 	out, err := definition.EncodeObject(document.Fields(definitionOf[kind]), storedFields(fields))
 	if err != nil {

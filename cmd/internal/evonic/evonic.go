@@ -19,8 +19,8 @@ import (
 
 // A Loss is something that could not be carried over.
 type Loss struct {
-	// File is where it is, empty for the document that is imported; Line is 1-based,
-	// 0 for the whole file.
+	// File is its place, empty for the imported document; Line is 1-based, 0 for the
+	// whole file.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	// The setting, and why it is lost.
@@ -28,7 +28,7 @@ type Loss struct {
 	Reason string `json:"reason"`
 }
 
-// String is the loss on one line, after the name of the document.
+// String returns the loss on one line, after the name of the document.
 func (l Loss) String() string {
 	if l.Line == 0 {
 		return fmt.Sprintf("%s: %s", l.What, l.Reason)
@@ -87,7 +87,7 @@ func members(value json.RawMessage, at int) (out []member, err error) {
 	return out, err
 }
 
-// text is the string of a JSON value; empty if it is not one.
+// text returns the string of a JSON value; empty if it is not one.
 func text(value json.RawMessage) string {
 	var out string
 	if json.Unmarshal(value, &out) != nil {
@@ -96,7 +96,7 @@ func text(value json.RawMessage) string {
 	return out
 }
 
-// isEmpty reports whether a value says nothing: null, "", [] or {}.
+// isEmpty reports whether a value is null, "", [] or {}.
 func isEmpty(value json.RawMessage) bool {
 	return slices.Contains([]string{"", "null", `""`, "[]", "{}"}, strings.Join(strings.Fields(string(value)), ""))
 }
@@ -129,7 +129,7 @@ func object(fields []member) ([]byte, error) {
 // plain is a name of a file or a folder on every system.
 var plain = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// fileName makes a name of an id.
+// fileName makes a name from an id.
 func fileName(id string) string {
 	if plain.MatchString(id) {
 		return id

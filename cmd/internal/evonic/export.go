@@ -19,13 +19,13 @@ import (
 // Version is the one that documents name.
 const Version = "1.0"
 
-// fields are those of an object of a document.
+// fields are the fields of an object of a document.
 type fields = map[string]any
 
 // levelsField has the settings of levels, by number. Evonic has no such field.
 const levelsField = "levels"
 
-// An exporter collects what the files of definitions say.
+// An exporter collects the contents of the files of definitions.
 type exporter struct {
 	fsys              fs.FS
 	domains           map[string]fields // by folder
@@ -36,9 +36,9 @@ type exporter struct {
 // levelFolder is a folder with tests.
 var levelFolder = lazyregexp.New(`^level_([1-9][0-9]*)$`)
 
-// Export returns the document of the definitions of the domain format among files,
-// and what it cannot say of them. Each file is below one of the roots; exported is the
-// time that the document names.
+// Export returns the document of the definitions of the domain format among files, and
+// the parts that it cannot express. Each file is below one of the roots; exported is
+// the time in the document.
 func Export(fsys fs.FS, roots, files []string, exported time.Time) ([]byte, []Loss, error) {
 	e := &exporter{fsys: fsys, domains: map[string]fields{}}
 	slices.SortStableFunc(files, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
@@ -67,14 +67,14 @@ func (e *exporter) sorted() []fields {
 	return out
 }
 
-// listed is a list that is not null.
+// listed returns a list that is not null.
 func listed(of []fields) []fields { return append([]fields{}, of...) }
 
 func (e *exporter) lose(file, what, reason string) {
 	e.losses = append(e.losses, Loss{File: file, What: what, Reason: reason})
 }
 
-// file adds what one file says, by its place.
+// file adds the contents of one file, depending on its place.
 func (e *exporter) file(roots []string, file string) {
 	dir, base := path.Dir(file), strings.TrimSuffix(path.Base(file), path.Ext(file))
 	within := func(name string) bool {
@@ -159,15 +159,15 @@ func (e *exporter) seeds(dir string) {
 	}
 }
 
-// withID fills in the id, which the name of the file stands for.
+// withID fills in the id, which comes from the name of the file.
 func (e *exporter) withID(object fields, file string) fields {
 	object["id"] = orElse(object["id"], strings.TrimSuffix(path.Base(file), path.Ext(file)))
 	object["path"] = file
 	return object
 }
 
-// only keeps the fields that a document has, all of them, and those that only Gavel
-// reads where an object has them. It loses the others.
+// only keeps the fields that a document always has, and the existing fields that only
+// Gavel reads. It loses the others.
 func (e *exporter) only(file string, object fields, known []string, definition string) fields {
 	out := fields{}
 	for _, name := range known {
@@ -187,7 +187,7 @@ func (e *exporter) only(file string, object fields, known []string, definition s
 	return out
 }
 
-// orElse is a value, or another one where it is null.
+// orElse returns a value, or another one if it is null.
 func orElse(value, otherwise any) any {
 	if value == nil {
 		return otherwise
@@ -195,7 +195,7 @@ func orElse(value, otherwise any) any {
 	return value
 }
 
-// objects are those of a file: itself, or the items of its list.
+// objects returns the objects of a file: itself, or the items of its list.
 func (e *exporter) objects(file string) []fields {
 	doc, problems := document.Open(e.fsys, file)
 	if doc == nil || schema.HasErrors(problems) {

@@ -23,8 +23,8 @@ type importer struct {
 	losses []Loss
 }
 
-// Import returns the definitions of a document for a folder, and what of it they
-// cannot say. The error says with a line why the text is not a document.
+// Import returns the definitions of a document for a folder, and the parts that they
+// cannot express. The error says with a line why the text is not a document.
 func Import(data []byte, folder string) ([]setup.File, []Loss, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	im := &importer{data: data, root: folder, taken: map[string]bool{}}
@@ -57,7 +57,7 @@ func Import(data []byte, folder string) ([]setup.File, []Loss, error) {
 	return im.files, im.losses, nil
 }
 
-// line is the 1-based line of an offset.
+// line returns the 1-based line of an offset.
 func (im *importer) line(at int) int {
 	return 1 + bytes.Count(im.data[:min(at, len(im.data))], []byte("\n"))
 }
@@ -86,7 +86,7 @@ func (im *importer) each(list member, visit func(item member, fields []member)) 
 	}
 }
 
-// id is the id of an object, if it has one that can be used.
+// id returns the id of an object, if it has a usable one.
 func (im *importer) id(kind string, item member, fields []member) (string, bool) {
 	at := slices.IndexFunc(fields, func(f member) bool { return f.key == "id" })
 	if at < 0 || text(fields[at].value) == "" {
@@ -101,8 +101,8 @@ func (im *importer) id(kind string, item member, fields []member) (string, bool)
 	return id, true
 }
 
-// selectFields returns the fields that a kind of definition has. The carried ones are dropped
-// without a word: the place of the file says the same.
+// selectFields returns the fields that a kind of definition has. The carried ones are
+// dropped silently, since they follow from the place of the file.
 func (im *importer) selectFields(what string, fields []member, kind string, carried []string) []member {
 	known := document.Fields(kind)
 	var out []member
@@ -134,8 +134,8 @@ func (im *importer) add(item member, file, what string, fields []member) {
 	im.files = append(im.files, setup.File{Path: file, Text: string(raw), About: what})
 }
 
-// named is the file of an object in a folder. It has the name that the document says
-// where that is one of such a folder, and the name of the id otherwise.
+// named returns the file of an object in a folder. It has the document's name for it if
+// that fits the folder, and the name of the id otherwise.
 func (im *importer) named(folder, id string, fields []member) string {
 	for _, f := range fields {
 		said := text(f.value)

@@ -24,8 +24,8 @@ import (
 
 //go:generate go run . ../../..
 
-// A page is one that is written, with the file that it comes from. The text before
-// the tables has the name of the page.
+// A page is a written page, with its source file. The text before the tables has the
+// name of the page.
 type page struct{ file, source string }
 
 var pages = []page{
@@ -96,10 +96,10 @@ func (p page) write(root string) error {
 	return os.WriteFile(file, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+tables), 0o644)
 }
 
-// link is one to a section of the same page.
+// link returns a link to a section of the same page.
 var link = regexp.MustCompile(`\]\(#([a-z0-9_]+)\)`)
 
-// elsewhere has links to definitions of gavel.yaml, which other files share, lead to
+// elsewhere makes links to definitions of gavel.yaml, which other files share, lead to
 // its page.
 func elsewhere(tables string) string {
 	sections := strings.ToLower(tables)
@@ -112,7 +112,8 @@ func elsewhere(tables string) string {
 	})
 }
 
-// tables has a section for each definition of a CUE file, with a row for each field.
+// tables returns a section for each definition of a CUE file, with a row for each
+// field.
 func tables(name string, source []byte) (string, error) {
 	file, err := parser.ParseFile(name, source, parser.ParseComments)
 	if err != nil {
@@ -149,7 +150,8 @@ func tables(name string, source []byte) (string, error) {
 // A row is one field.
 type row struct{ name, value, doc string }
 
-// rowsOf are the fields of a struct, those of structs in it by their path.
+// rowsOf returns the fields of a struct; fields of inner structs are named by their
+// path.
 func rowsOf(path string, value ast.Expr) []row {
 	var rows []row
 	for _, s := range structs(value) {
@@ -162,8 +164,8 @@ func rowsOf(path string, value ast.Expr) []row {
 	return rows
 }
 
-// rowsOfField are the rows of a field and of those below it. An object whose fields
-// have rows needs one of its own only where something is said of it.
+// rowsOfField returns the rows of a field and of the fields below it. An object whose
+// fields have rows has its own row only if it has a comment.
 func rowsOfField(path string, field *ast.Field) []row {
 	r := row{name: path + labelOf(field), value: escape(valueOf(field.Value)), doc: docOf(field)}
 	below := rowsOf(r.name+".", field.Value)
@@ -176,7 +178,7 @@ func rowsOfField(path string, field *ast.Field) []row {
 	return append([]row{r}, below...)
 }
 
-// structs are the structs that a value may be.
+// structs returns the structs that a value may be.
 func structs(value ast.Expr) []*ast.StructLit {
 	switch v := value.(type) {
 	case *ast.StructLit:
@@ -189,7 +191,7 @@ func structs(value ast.Expr) []*ast.StructLit {
 	return nil
 }
 
-// labelOf is the name of a field; one of any name is written *.
+// labelOf returns the name of a field; a field with any name is written *.
 func labelOf(field *ast.Field) string {
 	if name, _, err := ast.LabelName(field.Label); err == nil {
 		return name
@@ -197,8 +199,8 @@ func labelOf(field *ast.Field) string {
 	return "*"
 }
 
-// docOf is the comment of a field in one line. Comments of the code that follow an
-// empty line are not among it.
+// docOf returns the comment of a field in one line, without comments of the code that
+// follow an empty line.
 func docOf(field *ast.Field) string {
 	var lines []string
 	for _, group := range ast.Comments(field) {

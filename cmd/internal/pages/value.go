@@ -8,11 +8,11 @@ import (
 	"cuelang.org/go/cue/token"
 )
 
-// plainTypes are the words for what CUE calls its types.
+// plainTypes are the words for CUE's types.
 var plainTypes = map[string]string{"string": "text", "int": "whole number", "number": "number", "bool": "true or false", "_": "anything", "bytes": "bytes"}
 
-// valueOf writes in words what a field may be. A definition is a link to its
-// section. A value without a wording of its own is written as CUE.
+// valueOf describes in words the values of a field. A definition is a link to its
+// section. A value without its own wording is written as CUE.
 func valueOf(value ast.Expr) string {
 	switch v := value.(type) {
 	case *ast.Ident:
@@ -47,7 +47,7 @@ func valueOf(value ast.Expr) string {
 // notEmpty is a list of which CUE says that it has a first item.
 const notEmpty = "list that is not empty"
 
-// listOf is a list of one kind of items.
+// listOf describes a list with one kind of items.
 func listOf(list *ast.ListLit) string {
 	if len(list.Elts) == 0 {
 		return "empty list"
@@ -103,7 +103,7 @@ func terms(value ast.Expr) []ast.Expr {
 	return []ast.Expr{value}
 }
 
-// call is the word for a constraint that CUE has as a function; empty for none.
+// call returns the word for a constraint that is a function in CUE; empty for none.
 func call(c *ast.CallExpr) string {
 	if len(c.Args) != 1 {
 		return ""
@@ -121,7 +121,7 @@ func call(c *ast.CallExpr) string {
 	return ""
 }
 
-// code is a value as CUE writes it, in one line.
+// code returns a value in CUE's notation, in one line.
 func code(value ast.Expr) string {
 	text, err := format.Node(value, format.Simplify())
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A tip is the files of a branch with the commit that has them.
+// A tip is the files of a branch with their commit.
 type tip struct {
 	gitrepo.FileSystem
 	repo   *gitrepo.Repository
@@ -78,8 +78,8 @@ func openCommit(repo *gitrepo.Repository, commit string) (fs.FS, func() error, e
 	return tip{tree, repo, commit}, repo.Close, nil
 }
 
-// store has the definitions of a repository: those of the tip of its branch. A change
-// is a pull request.
+// store returns the definitions of a repository at the tip of its branch. A change is a
+// pull request.
 func (p *portal) store(root, known string) *editor.Store {
 	seen := &tips{now: p.cfg.Now}
 	return editor.New(editor.Config{
@@ -107,7 +107,7 @@ func (p *portal) store(root, known string) *editor.Store {
 	})
 }
 
-// settingsOf is what the configuration of the repository of a request says.
+// settingsOf returns the settings in the configuration of a request's repository.
 func settingsOf(ctx context.Context, tree fs.FS) (schema.Settings, error) {
 	return settingsAt(tree, watchedOf(ctx).ConfigFile)
 }
@@ -143,7 +143,7 @@ func (p *portal) propose(ctx context.Context, files fs.FS, c editor.Change) (edi
 	return editor.Kept{Branch: branch, PullRequest: page}, nil
 }
 
-// mention is a name that nobody is called by in a pull request.
+// mention returns a name in a form that notifies nobody in a pull request.
 func mention(name string) string {
 	if name == "" {
 		return ""

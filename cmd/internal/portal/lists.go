@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// lookEnd is the end of the path that has a pull request looked at again.
+// lookEnd is the end of the path that requests a new look at a pull request.
 const lookEnd = "/look"
 
 // A pullRow is an open pull request with its state.
@@ -62,8 +62,8 @@ const (
 	firstPulls = 10
 )
 
-// pullRows are the newest open pull requests of a repository, with what became of their
-// heads, and at most as many as are wanted.
+// pullRows returns the newest open pull requests of a repository, with the results for
+// their heads, at most as many as wanted.
 func (p *portal) pullRows(ctx context.Context, w serve.RepositoryView, most int) ([]pullRow, error) {
 	out := []pullRow{}
 	if len(w.Pulls) == 0 {
@@ -83,8 +83,8 @@ func (p *portal) pullRows(ctx context.Context, w serve.RepositoryView, most int)
 	return out, nil
 }
 
-// pullRow is a pull request whose head was judged in a run, or in none. A head that is looked
-// at again shows what is known of it until its cases are judged again.
+// pullRow returns a pull request whose head was judged in a run, or in none. A head
+// that is being judged again shows its known result until its cases are judged.
 func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge.Pull, run string) (pullRow, error) {
 	row := pullRow{
 		Number: pull.Number, Title: p.line(pull.Title), Author: p.line(pull.Author), Head: pull.HeadSHA, IsDraft: pull.Draft, IsFork: pull.Fork,
@@ -111,7 +111,7 @@ func (p *portal) pullRow(ctx context.Context, w serve.RepositoryView, pull forge
 	return row, nil
 }
 
-// line is a foreign text on one line.
+// line returns a foreign text on one line.
 func (p *portal) line(text string) string { return textfmt.Clip(textfmt.Line(p.cfg.Hide(text)), 200) }
 
 // A repositoryRow is a repository with its newest run and open pull requests.
@@ -139,8 +139,8 @@ func (r repositoryRow) Result() string {
 // Points is the score in words.
 func (r repositoryRow) Points() string { return textfmt.Score(r.Score, 2) }
 
-// rows are the repositories that somebody may see, each with at most as many pull requests
-// as are wanted.
+// rows returns the repositories that a user may see, each with at most as many pull
+// requests as wanted.
 func (p *portal) rows(r *http.Request, most int) ([]repositoryRow, error) {
 	out := []repositoryRow{}
 	for _, w := range p.cfg.Watched() {
@@ -197,7 +197,7 @@ func (p *portal) answer(w http.ResponseWriter, body any, err error) {
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(body) // nobody is left to be told
+	_ = enc.Encode(body) // the client is gone
 }
 
 // pulls is the page of the open pull requests of a repository.
@@ -246,7 +246,7 @@ func (p *portal) recheckPull(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, rootOf(repo)+"/pulls", http.StatusSeeOther)
 }
 
-// A costRow is what a repository cost within some days.
+// A costRow is the cost of a repository within some days.
 type costRow struct {
 	Name, Root, Calls, Tokens, Cost string
 	Runs                            int
@@ -255,7 +255,7 @@ type costRow struct {
 // costDays is over how many days costs are added up.
 const costDays = 30
 
-// costs is what the repositories cost.
+// costs is the page with the costs of the repositories.
 func (p *portal) costs(w http.ResponseWriter, r *http.Request) {
 	since := p.cfg.Now().Add(-costDays * 24 * time.Hour)
 	spent, err := p.spent.Spent(r.Context(), since)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// An outcome is what lists show of a run.
+// An outcome is the part of a run that lists show.
 type outcome struct {
 	Gate, Reason, When string
 	Score              *float64
@@ -18,7 +18,8 @@ type outcome struct {
 // mostOutcomes is how many are remembered.
 const mostOutcomes = 20_000
 
-// outcomes remembers those of runs, which do not change. It is safe for concurrent use.
+// outcomes remembers the outcomes of runs, which do not change. It is safe for
+// concurrent use.
 type outcomes struct {
 	ledger *ledger.Ledger
 

@@ -1,8 +1,8 @@
 // Package portal has the pages of gavel serve: its repositories with their open pull
 // requests, and below each the pages of its runs and its settings.
 //
-// Most callers want [New]. This package decides what a request may see and
-// change: a repository that is private exists only for those who may see it.
+// Most callers want [New]. This package decides which repositories a request may see
+// and change: a private repository exists only for users who may see it.
 package portal
 
 import (
@@ -32,22 +32,22 @@ var pageFiles embed.FS
 // templates are parsed when the first page is written.
 var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl")) })
 
-// A Config says what is shown, and to whom.
+// A Config describes the pages and their readers.
 type Config struct {
-	// Watched returns the repositories, and Look has a pull request looked at again.
+	// Watched returns the repositories, and Look requests a new look at a pull request.
 	Watched func() []serve.RepositoryView
 	Look    func(w serve.RepositoryView, number int)
 	Ledger  *ledger.Ledger
 	Gate    *access.Gate
-	// Hosts are the names of the server besides addresses and localhost.
+	// Hosts are the names of the server in addition to addresses and localhost.
 	Hosts []string
-	// Hide takes secrets out of every text.
+	// Hide removes secrets from every text.
 	Hide  func(string) string
 	Board *dashboard.Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
 	Streams *access.StreamLimit
-	// Forecast returns what a change of the definitions of a repository would have judged.
-	// Defaults to saying nothing.
+	// Forecast returns the cases that a change of a repository's definitions would
+	// judge. Without it there is no forecast.
 	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error)
 	// Secret signs forms. Defaults to a random one.
 	Secret []byte
@@ -61,11 +61,11 @@ type portal struct {
 	shell *dashboard.Frame
 	mux   *http.ServeMux
 	spent *ledger.RunCosts
-	// outcomes are those of runs that lists show.
+	// outcomes are the outcomes of runs that lists show.
 	outcomes outcomes
 
 	mu sync.Mutex
-	// houses are the pages of repositories by where they are; guarded by mu.
+	// houses are the pages of repositories by their place; guarded by mu.
 	houses map[string]*house
 }
 
@@ -90,7 +90,7 @@ func New(cfg Config) http.Handler {
 	return access.Guard{Hosts: cfg.Hosts, AnyAddress: true, Secret: cfg.Secret}.Handler(cfg.Gate.Handler(p.mux))
 }
 
-// The paths that only a server answers. The second is below that of a repository.
+// The paths that only a server answers. The second is below a repository's path.
 const (
 	repositoriesPath = "/api/repositories"
 	pullsPath        = "/api/pulls"
@@ -99,7 +99,7 @@ const (
 // signPath is where people sign in.
 const signPath = "/sign-in"
 
-// signLink says who is signed in, or leads to where that is done.
+// signLink shows who is signed in, or links to the page for that.
 func signLink(r *http.Request) dashboard.Link {
 	if u := access.UserOf(r); u != nil {
 		return dashboard.Link{Path: "/" + signPath, Text: "Signed in: " + u.Name}
@@ -107,7 +107,7 @@ func signLink(r *http.Request) dashboard.Link {
 	return dashboard.Link{Path: "/" + signPath, Text: "Sign in"}
 }
 
-// A view is a page with the name of its template and what that is given.
+// A view is a page with the name of its template and its data.
 type view struct {
 	Template, Title string
 	Status          int
@@ -127,23 +127,23 @@ func (p *portal) write(w http.ResponseWriter, r *http.Request, v view) {
 	})
 }
 
-// missing says that nothing is at a path, or nothing for the one who asks.
+// missing answers that nothing is at a path, or nothing for this user.
 func (p *portal) missing(w http.ResponseWriter, r *http.Request) {
 	if access.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusNotFound)
-		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // nobody is left to be told
+		_, _ = w.Write([]byte("{\"success\": false, \"error\": \"nothing is here for you\"}\n")) // the client is gone
 		return
 	}
 	p.write(w, r, view{Template: "missing", Title: "Not found", Status: http.StatusNotFound, Body: access.UserOf(r) != nil})
 }
 
-// fail says why a page cannot be made.
+// fail answers why a page cannot be made.
 func (p *portal) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w, r, view{Template: "failed", Title: "Error", Status: http.StatusInternalServerError, Body: p.cfg.Hide(err.Error())})
 }
 
-// role is what somebody may do in a repository.
+// role returns the role of a user in a repository.
 func role(r *http.Request, w serve.RepositoryView) access.Role {
 	out := max(access.UserOf(r).RoleIn(w.Name.String()), access.UserOf(r).RoleIn(w.Known))
 	if !w.Private {
@@ -159,13 +159,13 @@ type house struct {
 	mux  *http.ServeMux
 }
 
-// rootOf is the path of the pages of a repository.
+// rootOf returns the path of the pages of a repository.
 func rootOf(w serve.RepositoryView) string {
 	owner, name, _ := strings.Cut(w.Known, "/")
 	return "/r/" + url.PathEscape(owner) + "/" + url.PathEscape(name)
 }
 
-// find returns the repository that a path is about, for those who may see it.
+// find returns the repository of a path, for users who may see it.
 func (p *portal) find(r *http.Request) (serve.RepositoryView, bool) {
 	known := r.PathValue("owner") + "/" + r.PathValue("name")
 	for _, w := range p.cfg.Watched() {
@@ -185,7 +185,7 @@ func watchedOf(ctx context.Context) serve.RepositoryView {
 	return w
 }
 
-// userKey is where a context has the name of who asks.
+// userKey is the key of a context for the name of the user.
 type userKey struct{}
 
 // repository answers below the path of a repository.
@@ -217,7 +217,7 @@ func (p *portal) repository(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, next)
 }
 
-// refuse says which role is missing.
+// refuse names the missing role.
 func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 	status := http.StatusForbidden
 	if access.UserOf(r) == nil {
@@ -226,7 +226,7 @@ func (p *portal) refuse(w http.ResponseWriter, r *http.Request, role string) {
 	if access.IsAPI(r.URL.Path) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(`{"success": false, "error": "this needs the role ` + role + `; send Authorization: Bearer TOKEN"}` + "\n")) // nobody is left to be told
+		_, _ = w.Write([]byte(`{"success": false, "error": "this needs the role ` + role + `; send Authorization: Bearer TOKEN"}` + "\n")) // the client is gone
 		return
 	}
 	p.write(w, r, view{Template: "refused", Title: "Not allowed", Status: status, Body: role})
@@ -268,7 +268,7 @@ func files(ctx context.Context, commit string) (fs.FS, error) {
 	return repo.FS(commit)
 }
 
-// settingsAt is what the configuration of a repository says about definitions.
+// settingsAt returns the settings for definitions in the configuration of a repository.
 func settingsAt(tree fs.FS, file string) (schema.Settings, error) {
 	cfg, _, _, err := configfile.Read(tree, file, nil)
 	if err != nil {

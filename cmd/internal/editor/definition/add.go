@@ -35,7 +35,7 @@ func (d *Document) addLine(fields Fields) []byte {
 	return append(append(append(bytes.Clone(text), end...), line(last, members, d.Definition(NewItem), fields)...), end...)
 }
 
-// line is an object with the spaces of another one.
+// line returns an object with the spaces of another one.
 func line(like []byte, members []member, def string, fields Fields) []byte {
 	colon, comma := spaces(like, members)
 	var parts []string

@@ -73,7 +73,7 @@ func membersOf(line []byte) ([]member, error) {
 			return nil, err
 		}
 		m := member{colon: int(dec.InputOffset())}
-		m.name, _ = name.(string) // the name of a field is one
+		m.name, _ = name.(string) // the name of a field is a string
 		m.from = begin + bytes.IndexByte(line[begin:], '"')
 		if err := dec.Decode((*json.RawMessage)(&m.value)); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func locateLine(item string, data []byte) func(schema.Position) (name string, is
 	var members []member
 	if at >= 0 {
 		text = string(lines[at])
-		members, _ = membersOf(lines[at]) // those before the mistake
+		members, _ = membersOf(lines[at]) // the members before the mistake
 	}
 	return func(p schema.Position) (name string, isFirst bool) {
 		if p.Line != at+1 {
