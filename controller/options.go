@@ -77,7 +77,7 @@ type RunOptions struct {
 	// Breakers remember which endpoints are down; nil remembers nothing beyond
 	// this run.
 	Breakers *limit.Breakers
-	// Recorder is nil where nothing is recorded.
+	// Recorder is nil if nothing is recorded.
 	Recorder Recorder
 	// Control, when set, can end the run early.
 	Control *run.Control

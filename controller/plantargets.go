@@ -37,7 +37,7 @@ func (p *planner) planTargets(ctx context.Context) error {
 }
 
 // targetsSide returns one side with every case for each of its targets. The problems
-// are those of all targets.
+// come from all targets.
 func (p *planner) targetsSide(ctx context.Context, s Checkout) (plan.Side, *load.Snapshot, []schema.Problem, error) {
 	side := plan.NewSide(s.Commit, s.Config.DefaultTarget, nil)
 	env, err := p.environment(ctx, s)

@@ -43,7 +43,7 @@ func (e *execution) recordJobs(ctx context.Context, c Checkout, jobs []run.Job) 
 	return nil
 }
 
-// recorder is what records replies; nil records nothing.
+// recorder records replies; nil records nothing.
 func (e *execution) recorder() func(name, requestDigest string, req target.Request, reply target.Reply) {
 	if e.opts.Recorder == nil {
 		return nil

@@ -5,7 +5,7 @@ package schema
 // on the verdict nor on a retry, which are the first prompt's.
 type Alternative struct {
 	System string
-	// Comparison has the outputs of both prompts compared side by side; nil
-	// where the scores that the evaluators give each of them are enough.
+	// Comparison makes evaluators compare the outputs of both prompts side by side; nil
+	// if their scores for each of them are enough.
 	Comparison Spec
 }

@@ -2,10 +2,9 @@ package schema
 
 import "encoding/json"
 
-// A CallMock is the answer that a case has ready for calls of a tool with
-// certain arguments. The first matching mock of a tool answers;
-// each is used once, and the last that matches repeats. A call that matches
-// none gets a tool error.
+// A CallMock is the prepared answer of a case to calls of a tool with certain
+// arguments. The first matching mock of a tool answers; each is used once, and the last
+// that matches repeats. A call that matches none gets a tool error.
 type CallMock struct {
 	Tool string `json:"tool"`
 	// Params are compared with the arguments of the call, listed keys only,

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Canonical rewrites one JSON value so that equal values have equal bytes:
-// keys sorted by their bytes, no white space, no escapes that JSON does not
-// ask for, and numbers in one form, so that 1, 1.0 and 1e0 are the same. No digit
-// is lost. The last of duplicate keys counts. The error describes invalid JSON.
+// Canonical rewrites one JSON value so that equal values have equal bytes: keys sorted
+// by their bytes, no white space, no escapes that JSON does not require, and numbers in
+// one form, so that 1, 1.0 and 1e0 are the same. No digit is lost. The last of
+// duplicate keys counts. The error describes invalid JSON.
 func Canonical(data []byte) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -29,7 +29,7 @@ func Canonical(data []byte) (json.RawMessage, error) {
 	return appendCanonical(make([]byte, 0, len(data)), value)
 }
 
-// appendCanonical writes what encoding/json decodes with UseNumber.
+// appendCanonical writes a value that encoding/json decoded with UseNumber.
 func appendCanonical(dst []byte, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:

@@ -20,8 +20,8 @@ const (
 type Case struct {
 	CaseInfo
 
-	// Form is the later version of the dialect's format that the case is written in,
-	// for people; empty for the format as its document has it.
+	// Form is the later version of the dialect's format in which the case is written,
+	// for people; empty for the documented version.
 	Form string `json:",omitempty"`
 	// System is the resolved system prompt; empty means none is sent.
 	System string
@@ -29,25 +29,27 @@ type Case struct {
 	Layers []Layer
 	// Tools are offered to the target, sorted by name, without repetition.
 	Tools []Tool
-	// Mocks answer calls before the mocks of the target and those of Tools do. They are sorted by tool; of one tool the order counts.
+	// Mocks answer calls before the mocks of the target and of Tools do. They are
+	// sorted by tool; for one tool the order counts.
 	Mocks []CallMock
 	Drive Drive
-	// Alternative is compared with System, or with the target's own prompt where
-	// that is empty; nil compares nothing.
+	// Alternative is compared with System, or with the target's own prompt if System is
+	// empty; nil compares nothing.
 	Alternative *Alternative
 
 	Evaluators []Evaluator
 	Policy     Policy
-	// Peers are the cases whose answers are compared with this one's: those of the same
-	// test of a matrix with other prompts or targets. Each has this case as a peer in
+	// Peers are the cases whose answers are compared with this one's: the cases of the
+	// same matrix test with other prompts or targets. Each has this case as a peer in
 	// turn. They have the same number of evaluators, each of the same kind.
 	Peers []*Case `json:"-"`
-	// Row is what a case of the matrix dialect is made of; nil for all others.
+	// Row has the matrix row of a case in the matrix dialect; nil for all others.
 	Row *Row
 }
 
-// A CaseInfo identifies a case and says how it is listed and counted. It has nothing of what the
-// case sends or measures, so that 100,000 of them fit where the cases themselves do not.
+// A CaseInfo identifies a case and says how it is listed and counted. It leaves out
+// everything that the case sends or measures, so 100,000 of them fit into memory even
+// if the cases themselves do not.
 type CaseInfo struct {
 	// Key identifies the case: the path below the definitions folder without
 	// extension, then #local-id unless the file is one case.
@@ -62,17 +64,18 @@ type CaseInfo struct {
 	PerTarget bool
 	// Weight is the share of the case in its group's score, ≥ 0.
 	Weight float64
-	// Skip says why the case is listed but not run; empty for an active case.
+	// Skip is the reason why the case is listed but not run; empty for an active case.
 	Skip string
-	// AsksNothing says that nothing is asked of the answer, so that the case passes
-	// whatever that is.
+	// AsksNothing says that the case has no demands on the answer, so that it passes
+	// with any answer.
 	AsksNothing bool `json:",omitempty"`
-	// Inputs lists every file that the case was built from, or would have been had it existed, sorted by path.
+	// Inputs lists every file that the case was built from, and the missing files that
+	// it would have been built from, sorted by path.
 	Inputs []Input
 }
 
-// ID tells the case from all others of a plan: the key, which it shares with
-// those that are run against other targets.
+// ID identifies the case in a plan: the key alone is shared by the cases for other
+// targets.
 func (c *CaseInfo) ID() string {
 	if c.PerTarget {
 		return c.Key + "\x00" + c.Target
@@ -102,27 +105,28 @@ func (c *Case) Samples() int { return c.Policy.Iterations * max(1, len(c.Drive.O
 
 // Labels are shown and selected by, and are in no digest.
 type Labels struct {
-	// ID is the identity that an export of the case carries; most have none.
+	// ID is the identity in an export of the case; most have none.
 	ID          string
 	Name        string
 	Description string
 	Tags        []string
 	Difficulty  string
-	// Status is draft, active or archived where the dialect knows it.
+	// Status is draft, active or archived if the dialect has it.
 	Status string
 	// Conversation groups cases that are turns of the same one.
 	Conversation string
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string
-	// Facts are what results in AgentV's form repeat.
+	// Facts are repeated by results in AgentV's form.
 	Facts Facts `json:",omitzero"`
 }
 
-// Facts are what a suite of AgentV says of its tests, and by which nothing is judged.
+// Facts are statements of an AgentV suite about its tests that do not affect any
+// judgement.
 type Facts struct {
 	Category string `json:",omitempty"`
-	// Tags are the suite's by their keys; empty where it has a list of them.
+	// Tags are the suite's by their keys; empty if it has a list of them.
 	Tags map[string]string `json:",omitempty"`
 	// Metadata is the test's, a JSON object.
 	Metadata json.RawMessage `json:",omitempty"`
@@ -134,30 +138,32 @@ type Layer struct {
 	Text string
 }
 
-// A Drive says how the conversation with the target goes.
+// A Drive describes the course of the conversation with the target.
 type Drive struct {
 	// Messages are sent in order. The target answers after the last one.
 	Messages []Message
-	// TargetOpens has the target speak first, without a message of the user. Messages
+	// TargetOpens makes the target speak first, without a message of the user. Messages
 	// is empty then.
 	TargetOpens bool
 	// Openings replace Messages if a case has several: the sample of ordinal n begins with n mod len(Openings).
 	Openings [][]Message
-	// Script is what the user says after the first reply, where the case says all of it; nil for others.
+	// Script has the user's messages after the first reply, if the case fixes all of
+	// them; nil for others.
 	Script *Script `json:",omitempty"`
-	// Workspace is the folder that an agent works in; nil where it has none.
+	// Workspace is the folder in which an agent works; nil if it has none.
 	Workspace *Workspace
-	// Program writes System and Messages when a sample begins; nil where the case has them.
+	// Program writes System and Messages when a sample begins; nil if the case has
+	// them.
 	Program *PromptProgram `json:",omitempty"`
-	// Row is what a program that is the target gets of a row of a matrix, as {vars, prompt};
+	// Row is the part of a matrix row that a target program gets, as {vars, prompt};
 	// empty for targets that take none.
 	Row json.RawMessage `json:",omitempty"`
-	// Given is the answer, where the case has it itself; nil asks the target for it.
+	// Given is the answer, if the case itself has it; nil asks the target for it.
 	Given *string `json:",omitempty"`
 	// CallsAnswer ends the conversation with the first reply: calls of tools are an answer.
 	CallsAnswer bool `json:",omitempty"`
-	// Simulation writes every further message of the user, and the first where Messages is empty.
-	// nil ends the conversation with the first answer, unless there is a Script.
+	// Simulation writes every further message of the user, and the first if Messages is
+	// empty. nil ends the conversation with the first answer, unless there is a Script.
 	Simulation *Simulation
 }
 
@@ -169,7 +175,8 @@ type Script struct {
 	Window int `json:",omitempty"`
 }
 
-// Turns are what the user says after each reply of the target but the last; nil without a Script.
+// Turns are the user's messages after each reply of the target except the last; nil
+// without a Script.
 func (d *Drive) Turns() [][]Message {
 	if d.Script == nil {
 		return nil
@@ -199,7 +206,7 @@ func Attached(messages []Message) []string {
 	return paths
 }
 
-// Window is that of the Script; 0 without one.
+// Window returns the Script's window; 0 without one.
 func (d *Drive) Window() int {
 	if d.Script == nil {
 		return 0
@@ -207,23 +214,26 @@ func (d *Drive) Window() int {
 	return d.Script.Window
 }
 
-// A Policy holds what steers the run of a case.
+// A Policy controls the run of a case.
 type Policy struct {
-	// Iterations is how many samples are taken, ≥ 1; of each opening where there are several.
+	// Iterations is how many samples are taken, ≥ 1; of each opening if there are
+	// several.
 	Iterations int
 	// Timeout bounds one sample from its first call to its last.
 	Timeout time.Duration
 	// MaxToolRounds bounds how often the target may ask for tools, ≥ 1.
 	MaxToolRounds int
-	// MaxTurns is after how many replies of the target a simulated conversation ends, even if
-	// one of the two has more to say; 0 leaves the end to the two.
+	// MaxTurns is the number of the target's replies after which a simulated
+	// conversation ends, even if one of the two wants to continue; 0 leaves the end to
+	// the two.
 	MaxTurns int
-	// TurnCap is after how many replies a conversation that found no end of its
-	// own is an error; 0 means never. It is 0 if there is a MaxTurns, which wins.
+	// TurnCap is the number of replies after which a conversation without an end is an
+	// error; 0 means never. It is 0 if there is a MaxTurns, which wins.
 	TurnCap int
-	// Best makes the result that of the best sample; else it is that of all of them.
+	// Best makes the best sample's result the result of the case; otherwise all of them
+	// count.
 	Best bool `json:",omitempty"`
-	// Whole makes an attempt an error that has a sample in error.
+	// Whole makes an attempt an error if one of its samples is an error.
 	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.
 	Retry *Retry
@@ -241,8 +251,8 @@ type Bands struct {
 // An Input is a file that a case was built from.
 type Input struct {
 	File string
-	// Role says what the file is to the case: definition, domain, level,
-	// evaluator, tool, database, seed …
+	// Role is the file's purpose for the case: definition, domain, level, evaluator,
+	// tool, database, seed …
 	Role string
 	// Absent marks a file that was looked for and not found. If it appears,
 	// the case is compiled again.

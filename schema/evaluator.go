@@ -9,7 +9,7 @@ const (
 	Simulator Role = "simulator"
 	Extractor Role = "extractor"
 	Embedder  Role = "embedder" // turns texts into numbers
-	// A Classifier gives labels to texts, a Moderator says which harm they do.
+	// A Classifier assigns labels to texts, a Moderator finds harm in them.
 	Classifier Role = "classifier"
 	Moderator  Role = "moderator"
 )
@@ -23,21 +23,22 @@ type Evaluator struct {
 	File string
 	// Weight is the share of the evaluator in the score of the case, ≥ 0.
 	Weight float64
-	// Spec is what is measured. It belongs to the judgement digest J.
+	// Spec describes the measurement. It belongs to the judgement digest J.
 	Spec Spec
-	// Rule decides what the measurement means. It belongs to the decision
-	// digest D: changing it needs no call.
+	// Rule interprets the measurement. It belongs to the decision digest D: changing it
+	// needs no call.
 	Rule Rule
-	// Fallback marks an evaluator that nobody wrote: checks take its place.
+	// Fallback marks an evaluator that no author wrote: checks take its place.
 	Fallback bool `json:",omitempty"`
 }
 
-// A Spec says what an evaluator measures. All fields that bear on it are exported and encode as JSON.
+// A Spec describes the measurement of an evaluator. All fields that affect it are
+// exported and encode as JSON.
 type Spec interface {
 	// Kind is the evaluator's type, such as keyword.
 	Kind() string
-	// Version counts up whenever the evaluator's code or template changes what
-	// it measures or asks.
+	// Version increases whenever the evaluator's code or template changes the
+	// measurement or the request.
 	Version() int
 	// Roles names the models that the evaluator may call for a sample, each as
 	// often as it calls it.
@@ -61,33 +62,33 @@ type Rule struct {
 	Required []string `json:"required,omitempty"`
 	// Unanimous asks for Required in every sample; else in more than half.
 	Unanimous bool `json:"unanimous,omitempty"`
-	// Ungated marks a Threshold of 0 that nobody wrote, which reports tell.
+	// Ungated marks a Threshold of 0 that no author wrote, which reports mention.
 	Ungated bool `json:"ungated,omitempty"`
 	// Least are the scores in [0,1] that required criteria must reach; others must be met.
 	Least map[string]float64 `json:"least,omitempty"`
 	// Most are the largest values of criteria that measure a quantity: one
 	// scores 1 up to it, else 0.
 	Most map[string]float64 `json:"most,omitempty"`
-	// Aggregate says how the scores of the criteria become one. Empty means
-	// their weighted mean, and then Need.
+	// Aggregate is how the scores of the criteria are combined. Empty means their
+	// weighted mean, and then Need.
 	Aggregate Aggregate `json:"aggregate,omitempty"`
 	// Gate is the least score in [0,1] of a criterion that holds: of every one
 	// under AllOrNothing, of the required ones under SafetyGate. 0 means the
 	// full score under AllOrNothing.
 	Gate float64 `json:"gate,omitempty"`
-	// NonZero fails the case where the evaluator scores 0, whatever the others give.
+	// NonZero fails the case if the evaluator scores 0, whatever the others' scores.
 	NonZero bool `json:"non_zero,omitempty"`
-	// Floor fails the case where the evaluator scores below it.
+	// Floor fails the case if the evaluator scores below it.
 	Floor float64 `json:"floor,omitempty"`
-	// Zeroes makes the score of the case 0 where a demand of the evaluator does not hold.
+	// Zeroes makes the score of the case 0 if a demand of the evaluator does not hold.
 	Zeroes bool `json:"zeroes,omitempty"`
-	// Negate makes a score the rest to 1, before it is compared with anything.
+	// Negate replaces a score by 1 minus the score, before it is compared.
 	Negate bool `json:"negate,omitempty"`
-	// Contained makes the score 0 where a demand does not hold, which then fails nothing else.
+	// Contained makes the score 0 if a demand does not hold, without any other effect.
 	Contained bool `json:"contained,omitempty"`
 }
 
-// An Aggregate makes one score of several.
+// An Aggregate combines several scores.
 type Aggregate string
 
 const (
@@ -95,10 +96,10 @@ const (
 	Minimum Aggregate = "minimum"
 	// Maximum takes the highest score.
 	Maximum Aggregate = "maximum"
-	// AllOrNothing is the weighted mean where every criterion holds, else 0.
+	// AllOrNothing is the weighted mean if every criterion holds, else 0.
 	AllOrNothing Aggregate = "all_or_nothing"
-	// SafetyGate is the weighted mean, and 0 where a required criterion does not
-	// hold; that fails the case, too.
+	// SafetyGate is the weighted mean, and 0 if a required criterion does not hold,
+	// which also fails the case.
 	SafetyGate Aggregate = "safety_gate"
 	// Passing is the share of criteria that hold.
 	Passing Aggregate = "passing"

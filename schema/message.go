@@ -20,22 +20,22 @@ type Message struct {
 	// ToolCallID and Name are set on tool messages only.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
-	// Blocks are the parts of a content that holds files or images, which
-	// Content has as text as far as there is one. nil where Content is all.
+	// Blocks are the parts of a content that holds files or images; Content has their
+	// text. nil if Content is complete.
 	Blocks []Block `json:"blocks,omitempty"`
-	// Opaque is what a provider wants back with the message that it gave, such
-	// as signed thoughts. Nothing else reads it; nil if there is nothing.
+	// Opaque is the data that a provider wants back with its message, such as signed
+	// thoughts. Nothing else reads it; nil if there is none.
 	Opaque json.RawMessage `json:"opaque,omitempty"`
-	// Reasoning is what the model thought before it answered, where its provider
-	// sends that. It is kept and shown, and nobody judges by it.
+	// Reasoning has the model's thoughts before its answer, if its provider sends them.
+	// It is stored and shown, and does not affect any judgement.
 	Reasoning string `json:"reasoning,omitempty"`
 }
 
 // A Block is a part of the content of a message.
 type Block struct {
 	Type string `json:"type"` // text, json, file or image
-	// Text is what a text, json or file block holds; Data what an image does,
-	// or a file that is not text.
+	// Text is the content of a text, json or file block; Data the content of an image,
+	// or of a file that is not text.
 	Text  string `json:"text,omitempty"`
 	Data  []byte `json:"data,omitempty"`
 	Media string `json:"media_type,omitempty"` // of an image
@@ -48,7 +48,7 @@ type ToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"` // always "function"
 	Function FunctionCall `json:"function"`
-	// DurationMS is how long the call took, where an agent says so.
+	// DurationMS is how long the call took, if an agent reports it.
 	DurationMS *float64 `json:"duration_ms,omitempty"`
 }
 
@@ -66,7 +66,7 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 	// Parameters is the JSON Schema of the arguments in canonical form.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// Mock is what a call returns; nil means that a call gets a tool error.
+	// Mock is the result of a call; nil means that a call gets a tool error.
 	Mock *Mock `json:"mock,omitempty"`
 	// File is the file that defines the tool; it is in no digest.
 	File string `json:"-"`
@@ -74,8 +74,8 @@ type Tool struct {
 
 // A Mock is the recorded answer of a tool.
 type Mock struct {
-	// Kind is json, text, javascript or python. Code is never executed: a call
-	// to a tool whose mock is code makes the case an error.
+	// Kind is json, text, javascript or python. Code is never executed: a call to a
+	// tool whose mock is code makes the case an error.
 	Kind string `json:"kind"`
 	// Body is the text that the call returns, for json in canonical form.
 	Body string `json:"body"`

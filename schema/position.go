@@ -16,7 +16,7 @@ type Position struct {
 	Column int `json:"column"`
 }
 
-// String renders the position as file:line:column, leaving out what is 0.
+// String renders the position as file:line:column, without the parts that are 0.
 func (p Position) String() string {
 	switch {
 	case p.Line == 0:
@@ -35,7 +35,7 @@ func comparePositions(a, b Position) int {
 	)
 }
 
-// Severity says what a Problem does to its definition.
+// Severity is the effect of a Problem on its definition.
 type Severity string
 
 const (
@@ -55,8 +55,8 @@ const RuleNoDefinition = "no-definition"
 // it looks like a definition.
 const RuleLooksLike = "looks-like"
 
-// RuleOutOfBounds is the rule of the problem of a commit of which nothing was
-// read, because it is larger than what is looked at.
+// RuleOutOfBounds is the rule of the problem of a commit that was not read, because it
+// is too large.
 const RuleOutOfBounds = "out-of-bounds"
 
 // A Problem is something wrong with a definition or with gavel.yaml. Problems
@@ -69,7 +69,7 @@ type Problem struct {
 	Rule string `json:"rule"`
 	// Message says what is wrong, in lower case and without a final stop.
 	Message string `json:"message"`
-	// Hint says what to write instead; empty when nothing useful can be said.
+	// Hint says what to write instead; empty without a useful hint.
 	Hint string `json:"hint"`
 }
 
@@ -105,9 +105,9 @@ var leadingNowhere = []string{
 	"missing-file", "path-escapes", "path-backslash", "unreadable", "found-above", "unknown-target", "unknown-evaluator", "unknown-tool",
 }
 
-// LeadingNowhere keeps the problems of names and paths that do not lead to what
-// they name. They hold whatever else is wrong with a definition, whereas much
-// of the rest only follows from its mistakes.
+// LeadingNowhere keeps the problems of names and paths that do not exist. They hold
+// whatever else is wrong with a definition, whereas many of the others only follow from
+// its mistakes.
 func LeadingNowhere(problems []Problem) []Problem {
 	var out []Problem
 	for _, p := range problems {

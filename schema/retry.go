@@ -1,21 +1,20 @@
 package schema
 
-// A Retry says how a case that failed is run again. An attempt is all samples
-// of the case again; every attempt is kept, and the last one is the result.
+// A Retry says how a failed case is run again. An attempt is all samples of the case
+// again; every attempt is kept, and the last one is the result.
 type Retry struct {
 	// Most is how many attempts may follow the first; 0 only with an Edit, which
 	// then proposes a prompt that is not run.
 	Most int `json:"most"`
-	// Edit has the system prompt rewritten after an attempt that failed; nil
-	// leaves every attempt the same one.
+	// Edit rewrites the system prompt after a failed attempt; nil makes all attempts
+	// the same.
 	Edit *Edit `json:"edit,omitempty"`
 }
 
-// An Edit says who rewrites a system prompt that did not do. The next attempt
-// is run with what the editor wrote; a prompt that no attempt was run with is
-// never reported.
+// An Edit says who rewrites a system prompt that failed. The next attempt runs with the
+// editor's prompt; a prompt without an attempt is never reported.
 type Edit struct {
-	// Editor is the role of the model that is asked.
+	// Editor is the role of the model that rewrites.
 	Editor Role `json:"editor"`
 	// ShowOutputs gives the editor the full outputs in addition to the summary of
 	// their evaluation.
@@ -29,15 +28,15 @@ const (
 	ClaudeEditor Role = "claude editor"
 )
 
-// Version is the version of the template that editors are asked by.
+// Version is the version of the editors' template.
 func (Edit) Version() int { return 1 }
 
-// Steered reports whether judging a sample bears on what is executed after it.
-// Then everything that decides belongs to the execution digest: the Specs and
-// Rules of the evaluators, the iterations, the judge and the editor.
+// Steered reports whether the judgement of a sample affects what is executed after it.
+// Then everything that decides belongs to the execution digest: the Specs and Rules of
+// the evaluators, the iterations, the judge and the editor.
 func (p Policy) Steered() bool { return p.Retry != nil }
 
-// Roles names the models that a policy has called besides those of evaluators.
+// Roles names the models that a policy calls, without those of evaluators.
 func (p Policy) Roles() []Role {
 	if p.Retry == nil || p.Retry.Edit == nil {
 		return nil

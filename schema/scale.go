@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// ShownScale is what scores of [0,1] are multiplied by where people read them:
-// 10 in the dialect whose authors write them from 0 to 10, else 1.
+// ShownScale is the factor by which scores of [0,1] are shown to people: 10 in the
+// dialect whose authors write them from 0 to 10, else 1.
 func ShownScale(dialect string) float64 {
 	if dialect == DialectPromptval {
 		return 10
@@ -17,7 +17,7 @@ func ShownScale(dialect string) float64 {
 // NativeScore writes a score or threshold of [0,1] as the dialect's authors do:
 // 7.5 or 0.75.
 func NativeScore(dialect string, x float64) string {
-	// Multiplying adds last digits that nobody wrote.
+	// Multiplying adds last digits that no author wrote.
 	shown := math.Round(x*ShownScale(dialect)*1e9) / 1e9
 	return strconv.FormatFloat(shown, 'g', -1, 64)
 }

@@ -13,9 +13,11 @@ import (
 type Settings struct {
 	// Definitions are the definition folders, relative to the repository root.
 	Definitions []string
-	// RootFiles are further definitions, which are read where they exist, in the repository root; then folders need not.
+	// RootFiles are further definitions in the repository root, which are read if they
+	// exist; then the folders may be missing.
 	RootFiles []string `json:",omitempty"`
-	// Listed says that they are written as a list, which may grow: keys begin at the repository root.
+	// Listed says that they are written as a list, which may grow: keys begin at the
+	// repository root.
 	Listed bool `json:",omitempty"`
 	// Tools are further folders with tool definitions.
 	Tools []string
@@ -35,30 +37,33 @@ type Settings struct {
 	Judges map[string]string `json:",omitempty"`
 	// Thresholds are the passing scores by dialect that the file sets.
 	Thresholds map[string]float64
-	// Iterations is 0 and Timeout is 0 where gavel.yaml does not set them.
+	// Iterations and Timeout are 0 if gavel.yaml does not set them.
 	Iterations int
 	Timeout    time.Duration
 	// MaxTurns ends a conversation whose case leaves max_turns out; 0 never.
 	MaxTurns int `json:",omitempty"`
-	// MaxTurnsCap ends a conversation that has no max_turns of its own after so many replies, as an
-	// error; 0 means never, nil that gavel.yaml does not set it. Defaults to 0.
+	// MaxTurnsCap ends a conversation without its own max_turns after this many
+	// replies, as an error; 0 means never, nil that gavel.yaml does not set it.
+	// Defaults to 0.
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
-	// ProgramInputs are globs of files that count for every program of a definition and of
-	// a target that names no inputs, besides those around it.
+	// ProgramInputs are globs of files that count for every program of a definition and
+	// of a target that names no inputs, in addition to the files around it.
 	ProgramInputs []string `json:",omitempty"`
 	// ConfigFile is the file that the settings are of; empty for gavel.yaml.
 	ConfigFile string `json:",omitempty"`
-	// Constraints are the files with what the team demands of its definitions beyond their formats.
+	// Constraints are the files with the team's demands on its definitions beyond their
+	// formats.
 	Constraints []ConstraintFile `json:",omitempty"`
 }
 
-// Judge is the name of the target that judges where one of a name is asked to.
+// Judge returns the name of the target that judges when a target with this name is
+// asked to.
 func (s Settings) Judge(name string) string { return cmp.Or(s.Judges[name], name) }
 
-// DefaultTargetProblem says why cases that name no target have none; nil where the
-// default target serves them. It has no position.
+// DefaultTargetProblem says why cases that name no target have none; nil if the default
+// target serves them. It has no position.
 func (s Settings) DefaultTargetProblem() *Problem {
 	if _, ok := s.Targets[s.DefaultTarget]; ok {
 		return nil
@@ -75,8 +80,8 @@ func (s Settings) DefaultTargetProblem() *Problem {
 	}
 }
 
-// CompileAgainst returns the settings by which every case is one of the target.
-// The kind of target that a definition asks for is not checked then.
+// CompileAgainst returns the settings by which every case has this target. The kind of
+// target that a definition requires is not checked then.
 func (s Settings) CompileAgainst(target string) Settings {
 	s.DefaultTarget, s.Against = target, target
 	if t, ok := s.Targets[target]; ok {
@@ -89,19 +94,19 @@ func (s Settings) CompileAgainst(target string) Settings {
 
 // TargetSettings are the values of one target that compiling needs.
 type TargetSettings struct {
-	// File is the definition that says how it is called; empty for gavel.yaml.
+	// File is the definition that names it; empty for gavel.yaml.
 	File string `json:",omitempty"`
-	// Timeout is 0 where the target does not set it.
+	// Timeout is 0 if the target does not set it.
 	Timeout time.Duration
-	// MaxTurns is that of the target, which wins over that of the Settings; 0 where the
-	// target does not set it.
+	// MaxTurns is the target's limit, which wins over the Settings; 0 if the target
+	// does not set it.
 	MaxTurns int `json:",omitempty"`
 	// Prompt is the target's system prompt; the zero value is none.
 	Prompt TargetPrompt `json:",omitzero"`
-	// Tools are the ids of tools that every case of the target is offered; nil where
-	// that is not set.
+	// Tools are the ids of tools that every case of the target is offered; nil if they
+	// are not set.
 	Tools []string
-	// ToolsAt is where they are listed.
+	// ToolsAt is the place of their list.
 	ToolsAt Position
 	// Mocks that the target brings itself, by tool name.
 	Mocks map[string]bool
@@ -109,31 +114,30 @@ type TargetSettings struct {
 	Agent bool
 	// Kind is model, agent, workflow or custom_workflow; if empty, a definition that asks for one is not checked.
 	Kind string
-	// Judge is the target that judges what this one answers; empty for the role's.
+	// Judge is the target that judges this one's answers; empty for the role's.
 	Judge string `json:",omitempty"`
-	// AcceptsPrompt reports whether the target takes a system prompt from outside:
-	// one that was rewritten, or one to compare with its own. If it is nil,
-	// that is not checked.
+	// AcceptsPrompt reports whether the target takes a system prompt from outside: a
+	// rewritten one, or one to compare with its own. If it is nil, that is not checked.
 	AcceptsPrompt *bool
 	// AcceptsImages reports whether the target takes images. If it is nil, that
 	// is not checked.
 	AcceptsImages *bool
-	// TakesRow marks a program that is told the row of a matrix with each turn.
+	// TakesRow marks a program that gets the row of a matrix with each turn.
 	TakesRow bool `json:",omitempty"`
 }
 
-// A TargetPrompt says which system prompt a target has: a text, or what a file
-// says in the state of the repository that is loaded.
+// A TargetPrompt is the system prompt of a target: a text, or the text of a file in the
+// loaded state of the repository.
 type TargetPrompt struct {
 	Text string `json:",omitempty"`
 	// File is relative to the root of the repository.
 	File string `json:",omitempty"`
-	// At is where gavel.yaml sets it.
+	// At is its place in gavel.yaml.
 	At Position `json:"-"`
 }
 
-// A ConstraintFile is one of the .cue files with which a team demands more of
-// its definitions than their formats do: <definitions>/schema/*.cue.
+// A ConstraintFile is one of the .cue files in which a team demands more of its
+// definitions than their formats do: <definitions>/schema/*.cue.
 type ConstraintFile struct {
 	File string
 	Text string
@@ -141,5 +145,5 @@ type ConstraintFile struct {
 	Unreadable string
 }
 
-// Root is the definitions folder that the file is about.
+// Root is the definitions folder that the file concerns.
 func (f ConstraintFile) Root() string { return path.Dir(path.Dir(f.File)) }

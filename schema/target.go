@@ -9,9 +9,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// FindTarget resolves the name of a target as a definition writes it, aliases first. Without a
-// configuration nothing can be checked: it returns the name as it is, and ok is false. A problem has
-// a place if the target is configured and cannot be used, and none if it is unknown.
+// FindTarget resolves the name of a target in a definition, aliases first. Without a
+// configuration nothing can be checked: it returns the unchanged name, and ok is false.
+// A problem has a place if the target is configured and cannot be used, and none if it
+// is unknown.
 func (s Settings) FindTarget(name string) (target string, ok bool, problem *Problem) {
 	if s.Targets == nil && len(s.Unusable) == 0 {
 		return name, false, nil
@@ -30,7 +31,7 @@ func (s Settings) FindTarget(name string) (target string, ok bool, problem *Prob
 	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("unknown target %q", clipName(name)), Hint: hint}
 }
 
-// clipName shortens a name that nobody wrote on purpose.
+// clipName shortens an overlong name.
 func clipName(name string) string {
 	if runes := []rune(name); len(runes) > 40 {
 		return string(runes[:39]) + "…"
@@ -46,6 +47,6 @@ func NthTarget(name string, n int) string {
 	return fmt.Sprintf("%s #%d", name, n)
 }
 
-// QualifiedTarget returns the name of a file's target if another file has a different target of that
-// name.
+// QualifiedTarget returns the name of a file's target if another file has a different
+// target with that name.
 func QualifiedTarget(name, file string) string { return name + " (" + file + ")" }

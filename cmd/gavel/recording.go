@@ -18,8 +18,8 @@ type recording struct {
 	unrecorded []string
 }
 
-// startRecording makes the folder of a recording. It refuses what cannot be written or read
-// before the first call.
+// startRecording makes the folder of a recording. It refuses recordings that cannot be
+// written or read before the first call.
 func startRecording(p *controller.Prepared, folder string) (*recording, error) {
 	targets := slices.Collect(maps.Keys(p.Head().Config.Targets))
 	recorders, err := target.OpenRecorders(folder, targets, p.Scrub())

@@ -365,7 +365,7 @@ type Gate struct {
 // ScoresFail is the value of Gate.Scores under which a fall fails.
 const ScoresFail = "fail"
 
-// Budget limits what runs spend.
+// Budget limits the spending of runs.
 type Budget struct {
 	// Limits bound one run.
 	Limits

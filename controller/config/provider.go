@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// providers lists the fields that a provider must have and may have in addition
-// to those of every target.
+// providers lists the fields that a provider must have and may have in addition to the
+// fields of every target.
 var providers = map[string]struct{ must, may []string }{
 	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
 	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters", "system_prompt"}},
@@ -24,7 +24,7 @@ var providers = map[string]struct{ must, may []string }{
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
 }
 
-// target checks what the schema leaves open in one target.
+// target checks the rules for one target that the schema leaves open.
 func (k *checker) target(t Target) {
 	at := func(path ...any) []any { return append([]any{"targets", t.Name}, path...) }
 	k.fields(t)

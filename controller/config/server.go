@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// A Server is the operator's checked file with its defaults filled in. It is
-// outside of every repository and decides what no pull request may: which
-// repositories, with which credentials, and what strangers get.
+// A Server is the operator's checked file with its defaults filled in. It is outside of
+// every repository and decides what no pull request may decide: the repositories, their
+// credentials, and the rights of strangers.
 type Server struct {
 	// Listen is host:port.
 	Listen string
@@ -229,7 +229,7 @@ func (f serverForm) server() *Server {
 	return s
 }
 
-// A serverChecker finds what must agree across the fields of a Server.
+// A serverChecker finds disagreement between the fields of a Server.
 type serverChecker struct {
 	checker
 	server *Server

@@ -86,15 +86,15 @@ type TargetChanges struct {
 // Accept lets head be judged without the refused changes.
 func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accepted, c.Refused), nil }
 
-// UnderTest returns the configuration that judges a head. All of it is that of c, the tip
-// of a branch that decides, but for the data under test of the targets, if take is set:
-// what head changes of that since the merge base, whose configuration is base. Data under
-// test is the model in the body of a request, the parameters of sampling, the system
-// prompt, tools, mocks and the ends of conversations; the inputs of targets and of programs
-// are those of both sides. Base is judged with c itself: under its inputs the verdicts of base
-// are stored, and a deployed agent cannot be asked again as it was at base.
-// A target that is new at head takes everything else from one of c's that has the same
-// address.
+// UnderTest returns the configuration that judges a head. It is c, the configuration at
+// the tip of a branch that decides, except for the data under test of the targets. If
+// take is set, head's changes to that data since the merge base count, whose
+// configuration is base. Data under test is the model in the body of a request, the
+// parameters of sampling, the system prompt, tools, mocks and the ends of
+// conversations; the inputs of targets and of programs are those of both sides. Base is
+// judged with c itself: under its inputs the verdicts of base are stored, and a
+// deployed agent cannot be asked again as it was at base. A target that is new at head
+// takes everything else from one of c's that has the same address.
 func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChanges) {
 	m := merge{tip: c, base: base, head: head, take: take, out: *c}
 	m.out.Targets, m.out.Aliases = maps.Clone(c.Targets), maps.Clone(c.Aliases)
@@ -268,7 +268,7 @@ func (m *merge) names() {
 	}
 }
 
-// programs adds the files that programs may see at head to those of the tip.
+// programs adds the files that programs may see at head to the tip's.
 func (m *merge) programs() {
 	for _, glob := range m.head.ProgramInputs {
 		if !slices.Contains(m.base.ProgramInputs, glob) && !slices.Contains(m.out.ProgramInputs, glob) {

@@ -38,7 +38,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Side is one of the two that are compared.
+// A Side is one of the two sides of a comparison.
 type Side int8
 
 // The sides of a comparison.
@@ -47,13 +47,13 @@ const (
 	Head
 )
 
-// String is base or head.
+// String returns base or head.
 func (s Side) String() string { return [...]string{"base", "head"}[s] }
 
-// An Outcome is what one whole measurement of a case showed.
+// An Outcome is the result of one whole measurement of a case.
 type Outcome struct {
 	Verdict verdict.Verdict
-	// Score is nil where there is none.
+	// Score is nil if there is none.
 	Score *float64
 	// Source is what answered: outcomes of one source may be spoiled at the same time.
 	Source string
@@ -61,16 +61,16 @@ type Outcome struct {
 	// the text of a provider's error. Empty means that the error is the case's own. What
 	// is judged has none: cases that fail alike may be right to.
 	Symptom string
-	// Retry says of an error that it may not come again: the transport's or the
-	// provider's, and not one about what was sent.
+	// Retry says that an error may not occur again: an error of the transport or the
+	// provider, and not one about the request.
 	Retry bool
 	// At is when its measurement began, and Took how long it took.
 	At   time.Time
 	Took time.Duration
 }
 
-// A Case is what is known of one case before anything is measured again. Cases
-// that were skipped, and those that head does not have, are not among them.
+// A Case is the knowledge about one case before anything is measured again. Skipped
+// cases, and cases that head does not have, are left out.
 type Case struct {
 	// Base are the outcomes at base: those stored under the same decision digest,
 	// the oldest first, or a fresh one. Outcomes that were taken because of an
@@ -81,29 +81,30 @@ type Case struct {
 	Fresh bool
 	// Head is the outcome at head.
 	Head Outcome
-	// Certain says that nothing between the sides is left to chance: the target is
+	// Certain says that nothing between the sides depends on chance: the target is
 	// deterministic, or both sides decide about the same measurements.
 	Certain bool
-	// Gone says that base cannot be measured again. Head alone is: it is called where
-	// none of five reruns is as good as base's verdict, and undetermined where most
-	// of them are not.
+	// Gone says that base cannot be measured again. Only head can: the case is called
+	// if none of five reruns is as good as base's verdict, and undetermined if most of
+	// them are not.
 	Gone bool
-	// Required cases go first, and are undetermined where others are unclear.
+	// Required cases go first, and are undetermined in situations in which others are
+	// unclear.
 	Required bool
-	// Conversation is the same for cases that are turns of one conversation; empty
-	// for a case of its own.
+	// Conversation is the same for cases that are turns of one conversation; empty for
+	// any other case.
 	Conversation string
 	// Weight is the share in the interval of the mean.
 	Weight float64
 }
 
-// Options are what a team may set.
+// Options are the settings of a team.
 type Options struct {
 	// Alpha is the chance of a false alarm in a pull request that changes
 	// nothing. Defaults to 0.05.
 	Alpha float64
-	// Looks is how many reruns at head a case gets at most to be called, and as
-	// many again, and a third, where its history chose it. Defaults to 12.
+	// Looks is how many reruns at head a case gets at most to be called, and as many
+	// again, and a third, if its history chose it. Defaults to 12.
 	Looks int
 	// New is the rule for a case without a base. Defaults to one run that passes.
 	New Rule
@@ -113,7 +114,8 @@ type Options struct {
 	// Improvements asks for cases that got better to be confirmed as well.
 	Improvements bool
 	// Scores makes a fall of the scores a failure. Then the tests of the mean of the
-	// verdicts and of the scores share α; otherwise a fall of the scores is only told.
+	// verdicts and of the scores share α; otherwise a fall of the scores is only
+	// reported.
 	Scores bool
 	// Width is how many cases are measured at a time. It belongs to the decision,
 	// so it must not depend on the machine. Defaults to 8 or a quarter of the cases
@@ -124,7 +126,7 @@ type Options struct {
 // A Rule says how many of how many runs have to pass.
 type Rule struct{ Runs, Pass int }
 
-// withDefaults fills in what was left out.
+// withDefaults fills in the missing options.
 func (o Options) withDefaults() Options {
 	if o.Alpha == 0 {
 		o.Alpha = 0.05
@@ -150,7 +152,7 @@ type Request struct {
 	Ordinal int
 }
 
-// tries is how often a measurement that ends in an error is asked for.
+// tries is how often a measurement that ends in an error is requested.
 const tries = 3
 
 // A Procedure is one comparison of base and head. It is not safe for concurrent
@@ -161,7 +163,7 @@ type Procedure struct {
 	outcomes map[Request]Outcome
 	errors   map[Request]int
 	records  int
-	// done is the finished decision about what is recorded; nil where more was
+	// done is the finished decision about the recorded outcomes; nil if more was
 	// recorded since, or is missing.
 	done *decision
 }
@@ -171,9 +173,9 @@ func New(cases []Case, options Options) *Procedure {
 	return &Procedure{cases: cases, options: options.withDefaults(), outcomes: map[Request]Outcome{}, errors: map[Request]int{}}
 }
 
-// Record tells the outcome of a measurement, one of the present batch or one
-// from before an interruption. An error is asked for again, up to three times in
-// all. The first judgement counts; further ones are ignored.
+// Record records the outcome of a measurement, in the present batch or from before an
+// interruption. An error is requested again, up to three times in all. The first
+// judgement counts; further ones are ignored.
 func (p *Procedure) Record(r Request, o Outcome) {
 	p.records++
 	p.done = nil
@@ -189,9 +191,9 @@ func (p *Procedure) Record(r Request, o Outcome) {
 	p.outcomes[r] = o
 }
 
-// Batches are the measurements to take, in order. Those of one batch may be taken
-// at the same time; all of them should be recorded before the next. A batch that
-// comes back without any record ends the procedure, as leaving the loop does.
+// Batches returns the measurements to take, in order. The measurements of one batch may
+// be taken at the same time; all of them should be recorded before the next. A batch
+// that comes back without any record ends the procedure, and so does leaving the loop.
 func (p *Procedure) Batches() iter.Seq[[]Request] {
 	return func(yield func([]Request) bool) {
 		p.decide(func(missing []Request) bool {
@@ -201,13 +203,13 @@ func (p *Procedure) Batches() iter.Seq[[]Request] {
 	}
 }
 
-// Result is what the recorded outcomes decide, in the middle or at the end.
+// Result returns the decision of the recorded outcomes, in the middle or at the end.
 func (p *Procedure) Result() Result {
 	return p.decide(func([]Request) bool { return false }).result()
 }
 
-// decide goes through the whole procedure. Where an outcome is missing, take is
-// asked to have it recorded, until all are there or take refuses.
+// decide goes through the whole procedure. If an outcome is missing, it calls take to
+// have it recorded, until all are there or take refuses.
 func (p *Procedure) decide(take func([]Request) bool) *decision {
 	if p.done != nil {
 		return p.done

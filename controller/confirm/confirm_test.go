@@ -275,7 +275,7 @@ func struck(errors int, heads string) []confirm.Case {
 }
 
 // TestOutage: in a window with errors everything is measured again, on both sides and whatever
-// it showed, once. What is judged is no sign of an outage, whatever its text.
+// it showed, once. Judged outcomes never indicate an outage, whatever their text.
 func TestOutage(t *testing.T) {
 	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
 	// The errors are at 0 to 5 and at 8, so that what passed and failed at 6 and 7 is within. They

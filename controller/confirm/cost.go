@@ -1,8 +1,8 @@
 package confirm
 
-// Bound is the most measurements that a case can take beyond its first outcomes,
-// of which only how many there are at base matters. Measurements that end in an
-// error and are tried again are not counted.
+// Bound returns the most measurements that a case can take beyond its first outcomes,
+// of which only the number at base matters. Measurements that end in an error and are
+// tried again are not counted.
 func Bound(c Case, options Options) int {
 	o := options.withDefaults()
 	const outage, rounds = 1, 4 // an outage repeats head's first outcome, the mean takes two pairs
@@ -23,8 +23,8 @@ func Bound(c Case, options Options) int {
 	}
 }
 
-// Usual estimates how many measurements so many cases take if nothing changed:
-// half a measurement for one without a history, and a sixth for one with it, as
-// the simulation of mixed cases has it. With the calls that measuring each of them
-// once takes in the place of cases, it estimates calls.
+// Usual estimates how many measurements this many cases take if nothing changed: half a
+// measurement for a case without a history, and a sixth for one with it, as in the
+// simulation of mixed cases. It estimates calls if it gets the number of calls for
+// measuring each of them once, in the place of cases.
 func Usual(without, with int) int { return (without+1)/2 + (with+5)/6 }

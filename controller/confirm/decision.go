@@ -8,19 +8,19 @@ import (
 )
 
 // A decision is one pass through a procedure, from the first outcome to the last
-// that is recorded.
+// recorded one.
 type decision struct {
 	*Procedure
 	take func([]Request) bool
-	// first are the outcomes that are compared first: the newest at base and that
-	// at head. After an outage they are those that were measured again.
+	// first are the outcomes that are compared first: the newest at base and the one at
+	// head. After an outage they are the repeated measurements.
 	first [2][]Outcome
-	// next counts what was asked of a case and side.
+	// next counts the requests for a case and side.
 	next     [2][]int
 	findings []Finding
 	mean     Mean
 	scores   ScoreMean
-	// spent counts the measurements that were asked for.
+	// spent counts the requested measurements.
 	spent   int
 	retaken int
 	// over are the outages that were over when their errors were measured again.
@@ -45,8 +45,8 @@ func newDecision(p *Procedure, take func([]Request) bool) *decision {
 	return d
 }
 
-// run goes through the stages in order, until one of them lacks an outcome.
-// Stages that can change a verdict come first, the most expensive last.
+// run goes through the stages in order, until one of them lacks an outcome. Stages that
+// can change a verdict come first, the most expensive last.
 func (d *decision) run() bool {
 	outage := d.retake()
 	regressions, improvements := d.classify()
@@ -57,7 +57,7 @@ func (d *decision) run() bool {
 	return d.testMean(settled)
 }
 
-// ask is a request for the next measurement of a case at a side. Every request
+// ask returns a request for the next measurement of a case at a side. Every request
 // needs a measurement.
 func (d *decision) ask(i int, side Side) Request {
 	r := Request{Case: i, Side: side, Ordinal: d.next[side][i]}
@@ -88,8 +88,8 @@ func (d *decision) measure(requests []Request) bool {
 	}
 }
 
-// classify gives every case the class that follows from its first outcomes, and
-// returns those that have to be measured again before they have one.
+// classify gives every case the class that follows from its first outcomes, and returns
+// the cases that have to be measured again before they have one.
 func (d *decision) classify() (regressions, improvements *family) {
 	regressions, improvements = &family{}, &family{}
 	for i, c := range d.cases {
@@ -122,7 +122,7 @@ func (d *decision) classify() (regressions, improvements *family) {
 	return regressions, improvements
 }
 
-// history are the outcomes at base that are judgements, the newest first, as many
+// history returns the outcomes at base that are judgements, the newest first, as many
 // as can matter.
 func (d *decision) history(i int) []Outcome {
 	base := d.cases[i].Base
@@ -152,7 +152,7 @@ func (d *decision) unsteady(i int) bool {
 	return stored.Of >= Enough && stored.Rate() < leastRate
 }
 
-// holds is 1 for a verdict that is as good as another, else 0.
+// holds returns 1 for a verdict that is as good as another, else 0.
 func holds(v, bar verdict.Verdict) int {
 	if v.Rank() >= bar.Rank() {
 		return 1

@@ -31,12 +31,12 @@ const (
 	// unlikely is the p-value of Fisher's test up to which a case that was left alone is
 	// unclear: both sides being alike would seldom look like it.
 	unlikely = 0.1
-	// goneRuns is how many reruns head gets at most where base is gone. All of them
-	// have to fail for a call; a majority on either side settles the others.
+	// goneRuns is how many reruns head gets at most if base is gone. All of them have
+	// to fail for a call; a majority on either side settles the others.
 	goneRuns = 5
 )
 
-// expected is what the conditional power assumes: base holds almost always, head
+// expected is the assumption of the conditional power: base holds almost always, head
 // half of the time.
 var expected = stats.Assumption{Base: 0.97, Head: 0.5}
 
@@ -63,7 +63,7 @@ type candidate struct {
 	gate *stats.Sequential
 	// fresh is the test that calls; it sees fresh pairs only.
 	fresh *stats.Sequential
-	// base and head count what the present test saw.
+	// base and head count the outcomes of the present test.
 	base, head stats.Count
 	// reruns are all at head since the first outcome.
 	reruns stats.Count
@@ -72,12 +72,12 @@ type candidate struct {
 	called bool
 }
 
-// candidate makes one of a case whose first outcomes differ.
+// candidate makes a candidate of a case whose first outcomes differ.
 //
-// With a history the stored outcomes, without the newest, and reruns at head
-// decide whether the case is worth fresh pairs: that gate uses the exact test
-// with its own p-values, and opening it calls nothing. The reruns of the gate are
-// thrown away, since they were looked at in order to choose.
+// With a history the stored outcomes, without the newest, and reruns at head decide
+// whether the case is worth fresh pairs: that gate uses the exact test with its own
+// p-values, and opening it calls nothing. The reruns of the gate are thrown away, since
+// they were looked at in order to choose.
 func (d *decision) candidate(i int) *candidate {
 	c := d.cases[i]
 	looks := d.options.Looks
@@ -108,12 +108,12 @@ func (d *decision) settle(f *family) bool {
 	return done
 }
 
-// rerun takes the measurements of a family. It returns false where one is missing.
+// rerun takes the measurements of a family. It returns false if one is missing.
 func (d *decision) rerun(f *family) bool {
 	alpha := caseShare * d.options.Alpha
 	for _, c := range f.candidates {
 		// A history that fails at times may leave no prospects from the start. A
-		// required case is measured all the same, for it has to be settled.
+		// required case is still measured, since it has to be settled.
 		if c.gate != nil && !c.required && c.hopeless(c.gate, f.limit(c, alpha)) {
 			c.state = stopped
 		}
@@ -162,7 +162,7 @@ func (d *decision) width(n int) int {
 	}
 }
 
-// next are the candidates to measure now: required ones before others, and then
+// next returns the candidates to measure now: required ones before others, and then
 // those that failed most often, since they are the nearest to a call.
 func (f *family) next(width int) []*candidate {
 	var batch []*candidate
@@ -180,8 +180,8 @@ func (f *family) next(width int) []*candidate {
 	return batch[:min(width, len(batch))]
 }
 
-// suspicion is by how many reruns head differs from base's first outcome more
-// often than not.
+// suspicion is the number of head's reruns that differ from base's first outcome, minus
+// the number of those that agree.
 func (c *candidate) suspicion() int {
 	if c.better {
 		return 2*c.reruns.Passed - c.reruns.Of
@@ -189,8 +189,8 @@ func (c *candidate) suspicion() int {
 	return c.reruns.Of - 2*c.reruns.Passed
 }
 
-// nextRequests returns the measurements of the next step: one at head, and one at base where
-// head would otherwise have more. The ordinals are not set.
+// nextRequests returns the measurements of the next step: one at head, and one at base
+// if head would otherwise have more. The ordinals are not set.
 func (d *decision) nextRequests(c *candidate) []Request {
 	requests := []Request{{Case: c.place, Side: Head}}
 	if !c.gone && c.base.Of <= c.head.Of {
@@ -216,7 +216,7 @@ func (d *decision) see(batch []*candidate, r Request) {
 	c.reruns = c.reruns.Add(held, 1)
 }
 
-// bar is the verdict to reach: that of the better side.
+// bar is the verdict to reach: the better side's.
 func (d *decision) bar(c *candidate) verdict.Verdict {
 	if c.better {
 		return d.first[Head][c.place].Verdict
@@ -224,8 +224,8 @@ func (d *decision) bar(c *candidate) verdict.Verdict {
 	return d.first[Base][c.place].Verdict
 }
 
-// call brings the p-values up to date and calls what is to be called. A
-// regression that was called stays called, since the p-values only fall.
+// call brings the p-values up to date and calls the significant ones. A called
+// regression stays called, since the p-values only fall.
 func (f *family) call(batch []*candidate, alpha float64) {
 	for _, c := range batch {
 		if c.gate == nil && !c.gone && c.state == live {
@@ -247,7 +247,7 @@ func (f *family) call(batch []*candidate, alpha float64) {
 	}
 }
 
-// sides are the counts of the present test, the better side first.
+// sides returns the counts of the present test, the better side first.
 func (c *candidate) sides() (better, worse stats.Count) {
 	if c.better {
 		return c.head, c.base
@@ -255,8 +255,8 @@ func (c *candidate) sides() (better, worse stats.Count) {
 	return c.base, c.head
 }
 
-// limit is the largest p-value that calls a candidate if it and all that are live are
-// called in the end.
+// limit returns the largest p-value that calls a candidate if it and all that are live
+// are called in the end.
 func (f *family) limit(c *candidate, alpha float64) float64 {
 	var open, all, weights float64
 	for _, k := range f.candidates {
@@ -301,10 +301,10 @@ func (c *candidate) hopeless(test *stats.Sequential, limit float64) bool {
 	return test.Power(better, worse, expected, limit) < leastPower
 }
 
-// conclude says what the measurements of a candidate mean. One that was not called is
-// unclear where the sides look different all the same, and flaky where they look alike:
-// Fisher's test of the pairs seen decides, or of the stored outcomes and the reruns
-// where no pair was measured. A required case is flaky only where it held mostly.
+// conclude interprets the measurements of a candidate. One that was not called is
+// unclear if the sides still look different, and flaky if they look alike: Fisher's
+// test of the pairs decides, or, if no pair was measured, of the stored outcomes and
+// the reruns. A required case is flaky only if it held mostly.
 func (d *decision) conclude(c *candidate, limit float64) {
 	f := &d.findings[c.place]
 	f.P, f.Base, f.Head, f.Reruns = c.p, c.base, c.head, c.reruns
@@ -339,7 +339,7 @@ func (c *candidate) more(limit float64) int {
 	const most = 200
 	seen := c.head.Of
 	if c.gate != nil {
-		seen = 0 // what the gate saw does not count
+		seen = 0 // the outcomes that the gate saw do not count
 	}
 	at := func(rate float64, n int) stats.Count {
 		return stats.Count{Passed: int(math.Round(rate * float64(n))), Of: n}

@@ -13,8 +13,8 @@ const (
 	// for the mean to be measured again. With 2 a fall of all cases is found about
 	// as often, and a pull request that changes nothing takes more calls.
 	meanGate = 1.6
-	// blockSize is how many cases a block of the first fresh round has, where there
-	// are enough for two. A true fall passes fewer of smaller blocks.
+	// blockSize is how many cases a block of the first fresh round has, if there are
+	// enough for two. A true fall passes fewer of smaller blocks.
 	blockSize = 250
 	// fineness is how many steps a mean over the turns of a conversation has.
 	fineness = 60
@@ -42,23 +42,22 @@ const (
 	MeanOpen MeanState = "open"
 )
 
-// A Mean is what the test of all cases together showed.
+// A Mean is the result of the test of all cases together.
 type Mean struct {
 	State MeanState
 	// Called says that the cases got worse on the whole.
 	Called bool
-	// P is the p-value of what Called rests on; 1 where nothing was tested.
+	// P is the p-value on which Called rests; 1 if nothing was tested.
 	P float64
-	// Worse and Better count the cases, or conversations, that differ in what
-	// was tested.
+	// Worse and Better count the tested cases, or conversations, that differ.
 	Worse, Better int
 }
 
-// A ScoreMean is what the test of all scores together showed. They may fall without a
-// verdict that changes.
+// A ScoreMean is the result of the test of all scores together. They may fall without a
+// change of any verdict.
 type ScoreMean struct {
 	State MeanState
-	// Called says that they fell, by Fall on the mean of what was tested.
+	// Called says that they fell, by Fall on the mean of the tested ones.
 	Called bool
 	P      float64
 	Fall   float64
@@ -115,8 +114,8 @@ func (d *decision) begin(state MeanState) {
 	d.mean, d.scores = Mean{State: state, P: 1}, ScoreMean{State: state, P: 1, Counts: d.options.Scores}
 }
 
-// levels are the shares of α of both tests of the mean: of the verdicts, and of the
-// scores. Only where a fall of the scores fails do they share one.
+// levels returns the shares of α of both tests of the mean: of the verdicts, and of the
+// scores. They only share one if a fall of the scores fails.
 func (d *decision) levels() (verdicts, scores float64) {
 	share := (1 - caseShare) * d.options.Alpha
 	if d.options.Scores {
@@ -125,7 +124,7 @@ func (d *decision) levels() (verdicts, scores float64) {
 	return share, share / 2
 }
 
-// judgeMean makes both tests of what the looks show.
+// judgeMean makes both tests of the looks.
 func (d *decision) judgeMean(cases []int, l looks) {
 	level, scoreLevel := d.levels()
 	strata := d.ranks(cases, l)
@@ -136,9 +135,9 @@ func (d *decision) judgeMean(cases []int, l looks) {
 	d.scores.Fall = d.fall(cases, l)
 }
 
-// measureMean takes two rounds of fresh pairs of the cases. The first goes block
-// by block, and ends where it does not look like a difference. Only both rounds
-// together can call, in one test, so to end early takes no more than calls away.
+// measureMean takes two rounds of fresh pairs of the cases. The first goes block by
+// block, and ends if it does not look like a difference. Only both rounds together can
+// call, in one test, so an early end only prevents calls.
 func (d *decision) measureMean(cases []int) bool {
 	if !d.affords(4 * len(cases)) {
 		return false
@@ -167,8 +166,8 @@ func (d *decision) measureMean(cases []int) bool {
 	return true
 }
 
-// blocks deals the cases out, those of a conversation together. A block is large
-// enough to tell something.
+// blocks distributes the cases and keeps the cases of a conversation together. A block
+// is large enough to be informative.
 func (d *decision) blocks(cases []int) [][]int {
 	blocks := make([][]int, max(2, len(cases)/blockSize))
 	dealt := map[string]int{}
@@ -185,7 +184,7 @@ func (d *decision) blocks(cases []int) [][]int {
 	return blocks
 }
 
-// measurePairs takes a pair of each case and adds what it showed.
+// measurePairs takes a pair of each case and adds its outcomes.
 func (d *decision) measurePairs(cases []int, fresh [2]map[int][]Outcome) bool {
 	var requests []Request
 	for _, i := range cases {
@@ -202,30 +201,31 @@ func (d *decision) measurePairs(cases []int, fresh [2]map[int][]Outcome) bool {
 	return true
 }
 
-// drifted reports whether base today is not what was stored of it: the fresh outcomes
-// differ from the stored ones, by the two-sided test at 0.05.
+// drifted reports whether base today differs from its stored outcomes: the fresh
+// outcomes differ from the stored ones, by the two-sided test at 0.05.
 func (d *decision) drifted(cases []int, fresh func(int) []Outcome) bool {
 	lower := stats.Stratified(d.ranks(cases, looks{d.history, fresh}))
 	higher := stats.Stratified(d.ranks(cases, looks{fresh, d.history}))
 	return 2*min(lower, higher) <= 0.05
 }
 
-// looks are the outcomes of each case that a test of the mean sees. Those of the history
-// begin with the newest.
+// looks returns the outcomes of each case that a test of the mean sees. Outcomes of the
+// history begin with the newest.
 type looks struct{ base, head func(int) []Outcome }
 
-// ranks are what the sides show of each case, or of each cluster, by the verdicts.
+// ranks returns the outcomes of both sides for each case, or for each cluster, by the
+// verdicts.
 func (d *decision) ranks(cases []int, l looks) []stats.Stratum {
 	rank := func(o Outcome) float64 { return float64(o.Verdict.Rank()) }
 	return d.strata(cases, l, rank, fineness)
 }
 
-// scoresP is the p-value of the exact test that the scores fell: without a difference, which
-// of the measurements of a cluster are head's is chance. With one measurement a side the
-// signs of the differences flip (R. A. Fisher, The Design of Experiments, 1935; E. J. G.
-// Pitman 1937, see [stats.Stratified]). Scores are rounded to whole steps first, which
-// keeps the test exact: rounded ones are as alike as they were. It is 1 where no case has
-// a score that is not its verdict.
+// scoresP is the p-value of the exact test that the scores fell: without a difference,
+// which of the measurements of a cluster are head's is chance. With one measurement a
+// side the signs of the differences flip (R. A. Fisher, The Design of Experiments,
+// 1935; E. J. G. Pitman 1937, see [stats.Stratified]). Scores are rounded to whole
+// steps first, which keeps the test exact: rounded ones are as alike as they were. It
+// is 1 if no case has a score other than its verdict.
 func (d *decision) scoresP(cases []int, l looks) float64 {
 	if !slices.ContainsFunc(cases, func(i int) bool { return d.first[Head][i].Score != nil }) {
 		return 1
@@ -235,13 +235,13 @@ func (d *decision) scoresP(cases []int, l looks) float64 {
 	return stats.Stratified(d.strata(cases, l, scoreOf, steps))
 }
 
-// scoreOf is the score of an outcome that is a judgement.
+// scoreOf returns the score of an outcome that is a judgement.
 func scoreOf(o Outcome) float64 {
 	s, _ := score(o)
 	return s
 }
 
-// fall is by how much the scores fell, by the weights of the cases.
+// fall returns how far the scores fell, by the weights of the cases.
 func (d *decision) fall(cases []int, l looks) float64 {
 	var sum, weights float64
 	for _, i := range cases {
@@ -264,9 +264,10 @@ func meanScore(outcomes []Outcome) float64 {
 	return stats.Mean(scores)
 }
 
-// strata are what the sides show of each case, or of each cluster of several: cases that
-// fail together, such as the turns of one conversation, are one unit, the mean over them.
-// value is what an outcome shows, and steps is how many whole steps 1 has.
+// strata returns the values of both sides for each case, or for each cluster of
+// several: cases that fail together, such as the turns of one conversation, are one
+// unit, the mean over them. value returns the value of an outcome, and steps is how
+// many whole steps 1 has.
 func (d *decision) strata(cases []int, l looks, value func(Outcome) float64, steps float64) []stats.Stratum {
 	var order []string
 	together := map[string][]int{}
@@ -288,7 +289,7 @@ func (d *decision) strata(cases []int, l looks, value func(Outcome) float64, ste
 	return strata
 }
 
-// means gives, for each measurement that all of the cases have, the mean of their
+// means returns, for each measurement that all of the cases have, the mean of their
 // values in whole steps.
 func means(cases []int, look func(int) []Outcome, value func(Outcome) float64, steps float64) []int {
 	var sums []float64
@@ -309,7 +310,7 @@ func means(cases []int, look func(int) []Outcome, value func(Outcome) float64, s
 	return out
 }
 
-// meanOf counts what got worse and better.
+// meanOf counts the cases that got worse and better.
 func meanOf(strata []stats.Stratum, p float64) Mean {
 	m := Mean{State: MeanTested, P: p}
 	for _, s := range strata {

@@ -15,15 +15,15 @@ const (
 )
 
 // An Outage is a window of time in which a source was out of order. Everything that was
-// measured in it was measured again, whatever it showed: who takes the bad outcomes alone
-// again makes them better than they are.
+// measured in it was measured again, whatever the outcome: measuring only the bad
+// outcomes again would make them better than they are.
 type Outage struct {
 	From, To time.Time
-	// Cases counts those that were measured again.
+	// Cases counts the cases that were measured again.
 	Cases int
 }
 
-// An outage is one that may have been.
+// An outage is a possible outage.
 type outage struct {
 	source   string
 	from, to time.Time
@@ -40,10 +40,10 @@ func (o outage) has(x Outcome) bool {
 	return x.Source == o.source && !x.At.After(o.to.Add(margin)) && !x.At.Add(x.Took).Before(o.from.Add(-margin))
 }
 
-// retake measures again what an outage may have spoiled, and then the errors that are
-// left. Some errors of each possible outage go first; where all of them come again,
-// there was none that is over. Where one does not, all cases of the window are taken
-// again, on both sides, once. It returns false where an outcome is missing.
+// retake measures again the outcomes that an outage may have spoiled, and then the
+// errors that are left. Some errors of each possible outage go first; if all of them
+// come again, no outage is over. If one does not, all cases of the window are measured
+// again, on both sides, once. It returns false if an outcome is missing.
 func (d *decision) retake() bool {
 	for _, o := range d.outages() {
 		probe := o.errors[:min(probes, len(o.errors))]
@@ -69,7 +69,7 @@ func (d *decision) retake() bool {
 	return d.replaceOutcomes(d.retries())
 }
 
-// retries are the first outcomes that are errors which may not come again.
+// retries returns the first outcomes that are errors which may not occur again.
 func (d *decision) retries() []Request {
 	var requests []Request
 	for i, c := range d.cases {
@@ -83,9 +83,9 @@ func (d *decision) retries() []Request {
 	return requests
 }
 
-// within returns what takes the place of everything else that was measured in an outage,
-// and the number of its cases. Both sides of a case whose base is fresh are taken again,
-// so that they stay a pair.
+// within returns the replacements for everything else that was measured in an outage,
+// and the number of its cases. Both sides of a case whose base is fresh are measured
+// again, so that they stay a pair.
 func (d *decision) within(o outage) (requests []Request, cases int) {
 	for i, c := range d.cases {
 		paired := c.Fresh && !c.Gone && len(c.Base) > 0
@@ -103,8 +103,8 @@ func (d *decision) within(o outage) (requests []Request, cases int) {
 	return requests, cases
 }
 
-// replaceOutcomes replaces first outcomes by new ones. Where the budget does not allow
-// it they stay as they are, and errors leave the gate undetermined.
+// replaceOutcomes replaces first outcomes by new ones. If the budget does not allow it
+// they stay unchanged, and errors leave the gate undetermined.
 func (d *decision) replaceOutcomes(places []Request) bool {
 	if len(places) == 0 || !d.affords(len(places)) {
 		return true
@@ -124,7 +124,7 @@ func (d *decision) replaceOutcomes(places []Request) bool {
 	return true
 }
 
-// outages are what may have been outages, in the order of their first errors.
+// outages returns the possible outages, in the order of their first errors.
 func (d *decision) outages() []outage {
 	type failure struct {
 		place Request

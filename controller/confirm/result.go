@@ -15,12 +15,12 @@ type Class string
 const (
 	// Regression means that it got worse, confirmed.
 	Regression Class = "regression"
-	// Improvement means that it got better; confirmed only where asked for.
+	// Improvement means that it got better; confirmed only if requested.
 	Improvement Class = "improvement"
 	// Unchanged means that the first outcomes have the same verdict.
 	Unchanged Class = "unchanged"
 	// Unclear means that it was worse once, and measuring again did not settle it: the
-	// sides look different, and too few measurements say so.
+	// sides look different, but there are too few measurements.
 	Unclear Class = "unclear"
 	// Flaky means that it was worse once, and that the sides look alike since.
 	Flaky Class = "flaky"
@@ -30,33 +30,34 @@ const (
 	Error Class = "error"
 )
 
-// A Finding is what was found out about a case.
+// A Finding is the result for a case.
 type Finding struct {
 	Class Class
-	// Confirmed says that a regression or an improvement is one.
+	// Confirmed says that a regression or an improvement is confirmed.
 	Confirmed bool
 	// Open says that the measurements ended before the case was settled.
 	Open bool
-	// Held says of a new case that its rule holds.
+	// Held says that the rule of a new case holds.
 	Held bool
-	// Certain, Gone and Required are those of the case.
+	// Certain, Gone and Required are the fields of the case.
 	Certain, Gone, Required bool
-	// BaseVerdict and HeadVerdict are the first outcomes; those after an outage
-	// where there was one.
+	// BaseVerdict and HeadVerdict are the first outcomes; after an outage, the repeated
+	// ones.
 	BaseVerdict, HeadVerdict verdict.Verdict
-	// Retaken says by side that the first outcome was an error or measured in an outage,
-	// and is now that of the request with ordinal 0. Spoiled says that it should have been
-	// taken again and was not.
+	// Retaken says by side that the first outcome was an error or measured in an
+	// outage, and was replaced by the request with ordinal 0. Spoiled says that it
+	// should have been replaced and was not.
 	Retaken [2]bool
 	Spoiled bool
-	// P is the p-value after all looks; 1 where the test that calls did not begin.
+	// P is the p-value after all looks; 1 if the test that calls did not begin.
 	P float64
-	// Base and Head count what the test saw last that were as good as the better
-	// first outcome; of a new case, what passed. A regression's are its fresh pairs.
+	// Base and Head count, of the last tested outcomes, those that were as good as the
+	// better first outcome; for a new case, those that passed. For a regression they
+	// count its fresh pairs.
 	Base, Head stats.Count
 	// Reruns count all reruns at head.
 	Reruns stats.Count
-	// TooFew says of an unclear case that the sides look different, and More about how
+	// TooFew says that the sides of an unclear case look different, and More about how
 	// many further reruns a side would call it; 0 for more than anybody would make.
 	TooFew bool
 	More   int
@@ -83,14 +84,14 @@ type Result struct {
 	// Interval is that of the mean difference of the scores, head − base, from
 	// the first pair of each case; nil where there is nothing to tell the noise by.
 	Interval *stats.Interval
-	// Measurements counts what was asked for.
+	// Measurements counts the requested ones.
 	Measurements int
-	// Retaken counts those of them that took the place of first outcomes.
+	// Retaken counts those of them that replaced first outcomes.
 	Retaken int
-	// Outages are those that were over.
+	// Outages are the outages that were over.
 	Outages []Outage
-	// Stale says that base today differs from what was stored of it, so that its
-	// history should begin again with the fresh outcomes.
+	// Stale says that base today differs from its stored outcomes, so that its history
+	// should begin again with the fresh ones.
 	Stale bool
 	// Exhausted says that the budget left something out; Complete that nothing
 	// is left to measure.
@@ -130,12 +131,12 @@ func (d *decision) result() Result {
 	}
 }
 
-// interval is that of the difference of the scores. It takes the first pair of
-// each case alone: a case was measured again because its first pair differed, so
-// means with further measurements are biased towards no difference, while given
-// that choice the first pair is what it was (M. A. Girshick, F. Mosteller and
-// L. J. Savage, Unbiased Estimates for Certain Binomial Sampling Problems with
-// Applications, Annals of Mathematical Statistics 17, 1946).
+// interval returns the interval of the difference of the scores. It takes the first
+// pair of each case alone: a case was measured again because its first pair differed,
+// so means with further measurements are biased towards no difference, while given that
+// choice the first pair is what it was (M. A. Girshick, F. Mosteller and L. J. Savage,
+// Unbiased Estimates for Certain Binomial Sampling Problems with Applications, Annals
+// of Mathematical Statistics 17, 1946).
 func (d *decision) interval() *stats.Interval {
 	var pairs []stats.Pair
 	for i, c := range d.cases {
@@ -156,7 +157,7 @@ func (d *decision) interval() *stats.Interval {
 	return nil
 }
 
-// score is that of an outcome, or 0, ½ and 1 for its verdict.
+// score returns the score of an outcome, or 0, ½ and 1 for its verdict.
 func score(o Outcome) (float64, bool) {
 	switch {
 	case o.Verdict.Rank() < 0:
@@ -168,8 +169,8 @@ func score(o Outcome) (float64, bool) {
 	}
 }
 
-// Sentence returns in a few words why a case has its class; empty where the verdicts
-// alone say it.
+// Sentence returns in a few words why a case has its class; empty if the verdicts alone
+// explain it.
 func (f Finding) Sentence() string {
 	fell := f.fell()
 	switch {
@@ -197,10 +198,10 @@ func (f Finding) Sentence() string {
 	return ""
 }
 
-// notAgain marks what is decided by head alone.
+// notAgain marks a decision by head alone.
 const notAgain = "base not measured again"
 
-// fell is how the first outcome at head compares with base.
+// fell describes how the first outcome at head compares with base's.
 func (f Finding) fell() string {
 	if f.HeadVerdict != verdict.Fail || f.BaseVerdict != verdict.Pass {
 		return "was worse than base"
@@ -208,7 +209,7 @@ func (f Finding) fell() string {
 	return "failed"
 }
 
-// fellOnce says "once" only of a case that did not fall again.
+// fellOnce adds "once" only to a case that did not fall again.
 func (f Finding) fellOnce() string {
 	if f.Reruns.Passed < f.Reruns.Of {
 		return f.fell()
@@ -224,7 +225,7 @@ func (f Finding) unlessGone() string {
 	return ""
 }
 
-// flaky says what was measured of a case of which the sides look alike.
+// flaky describes the measurements of a case whose sides look alike.
 func (f Finding) flaky() string {
 	said := fmt.Sprintf("%s, then passed %s", f.fellOnce(), reruns(f.Reruns.Passed, f.Reruns.Of))
 	if f.Reruns.Passed == 0 {
@@ -242,7 +243,7 @@ func (f Finding) flaky() string {
 	return said + ": as likely noise" + f.unlessGone()
 }
 
-// tooFew says what was measured of a case of which the sides look different.
+// tooFew describes the measurements of a case whose sides look different.
 func (f Finding) tooFew() string {
 	said := fmt.Sprintf("passed %s at base, %s here: too few to call", fraction(f.Base), fraction(f.Head))
 	if f.Base.Of == 0 { // stored outcomes are not shown
@@ -254,7 +255,7 @@ func (f Finding) tooFew() string {
 	return said
 }
 
-// unclear says what was measured of a case that is not settled.
+// unclear describes the measurements of a case that is not settled.
 func (f Finding) unclear() string {
 	if f.TooFew {
 		return f.tooFew()
@@ -282,7 +283,7 @@ func reruns(n, of int) string { return fmt.Sprintf("%d of %d reruns", n, of) }
 
 func fraction(c stats.Count) string { return fmt.Sprintf("%d of %d", c.Passed, c.Of) }
 
-// shortP is a p-value with one digit that counts, or a bound.
+// shortP returns a p-value with one significant digit, or a bound.
 func shortP(p float64) string {
 	if p < 0.0001 {
 		return "< 0.0001"

@@ -5,7 +5,7 @@ import "math"
 // A Count is how many of some measurements passed.
 type Count struct{ Passed, Of int }
 
-// Rate is the share that passed, or NaN of nothing.
+// Rate returns the share that passed, or NaN without measurements.
 func (c Count) Rate() float64 { return float64(c.Passed) / float64(c.Of) }
 
 // Add returns c with n further measurements, of which k passed.

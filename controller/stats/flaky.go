@@ -24,8 +24,8 @@ func Flaky(rarer, n int) bool {
 	return 1-below <= error
 }
 
-// FlakeRate estimates how often the rarer of two verdicts comes, of c among n: the
-// mean (c + ½)/(n + 1) of what is known of it when nothing was known before
-// (Jeffreys' prior; L. D. Brown, T. T. Cai and A. DasGupta, Interval Estimation
-// for a Binomial Proportion, Statistical Science 16, 2001).
+// FlakeRate estimates how often the rarer of two verdicts comes, of c among n: the mean
+// (c + ½)/(n + 1) of its distribution without prior knowledge (Jeffreys' prior; L. D.
+// Brown, T. T. Cai and A. DasGupta, Interval Estimation for a Binomial Proportion,
+// Statistical Science 16, 2001).
 func FlakeRate(rarer, n int) float64 { return (float64(rarer) + 0.5) / (float64(n) + 1) }

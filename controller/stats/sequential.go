@@ -34,9 +34,9 @@ type Sequential struct {
 	places [][][]int32
 
 	mu sync.Mutex
-	// levels[i] is the p-value of values[i], or NaN where nobody needed it yet.
+	// levels[i] is the p-value of values[i], or NaN if nobody has needed it yet.
 	levels []float64 // guarded by mu
-	// critical is what [Sequential.reach] found for a limit.
+	// critical is the result of [Sequential.reach] for a limit.
 	critical map[float64]int // guarded by mu
 }
 
@@ -68,10 +68,10 @@ func NewSequential(history, looks int) *Sequential {
 	return s
 }
 
-// Looks is how many looks there are at most.
+// Looks returns how many looks there are at most.
 func (s *Sequential) Looks() int { return s.looks }
 
-// base is how many measurements base has at look n.
+// base returns how many measurements base has at look n.
 func (s *Sequential) base(n int) int { return max(s.history, n) }
 
 // order sorts the states by Fisher's p-value. Values that differ by rounding
@@ -121,7 +121,7 @@ func (s *Sequential) P(base, head Count) float64 {
 	return s.level(int(s.places[head.Of][base.Passed][head.Passed]))
 }
 
-// level is the p-value of values[i]. The caller holds mu.
+// level returns the p-value of values[i]. The caller holds mu.
 func (s *Sequential) level(i int) float64 {
 	if math.IsNaN(s.levels[i]) {
 		s.levels[i] = min(1, supremum(s.bernstein(i)))
@@ -129,11 +129,11 @@ func (s *Sequential) level(i int) float64 {
 	return s.levels[i]
 }
 
-// bernstein returns the probability that some look is at least as extreme as
-// values[i], as a polynomial in q by its coefficients in the Bernstein basis of
-// as many measurements as there are in all. Coefficient t is a probability
-// itself: that of such a look given that t of all measurements pass. It is
-// counted, sequence by sequence, and so has no error but that of rounding.
+// bernstein returns the probability that some look is at least as extreme as values[i],
+// as a polynomial in q by its coefficients in the Bernstein basis of as many
+// measurements as there are in all. Coefficient t is itself the probability of such a
+// look given that t of all measurements pass. It is counted, sequence by sequence, so
+// its only error comes from rounding.
 func (s *Sequential) bernstein(level int) []float64 {
 	// alive[b][h] counts the sequences with these passes of which no look was
 	// that extreme; extreme[t] those of which one was, by their passes so far.
@@ -173,7 +173,7 @@ func addTo(row, other []float64) {
 	}
 }
 
-// absorb moves what is in a row at places up to a level to a sum.
+// absorb moves the values of a row at places up to a level to a sum.
 func absorb(row []float64, places []int32, level int, sum []float64) {
 	for h := range row {
 		if int(places[h]) <= level {
@@ -278,8 +278,8 @@ func measureBase(chance [][]float64, p float64) {
 	}
 }
 
-// reach is the place of the largest value whose level is within the limit, or
-// −1. The levels rise with the values.
+// reach returns the place of the largest value whose level is within the limit, or −1.
+// The levels rise with the values.
 func (s *Sequential) reach(limit float64) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

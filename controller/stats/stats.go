@@ -1,13 +1,13 @@
-// Package stats says when a difference is one. It is a leaf: numbers go in and
-// numbers come out.
+// Package stats decides whether a difference is significant. It is a leaf: numbers go
+// in and numbers come out.
 //
-// Intervals: [Paired] and [Clustered], of a mean difference between two things
-// that were measured on the same inputs.
+// Intervals: [Paired] and [Clustered], of a mean difference between two things that
+// were measured on the same inputs.
 //
 // Tests: [Sequential] of one case that is measured until it is clear,
-// [BenjaminiHochberg] over several such cases, [Stratified] over all cases at
-// once. All of them are exact: they bound the chance of an error for any number
-// of measurements, not for large ones alone.
+// [BenjaminiHochberg] over several such cases, [Stratified] over all cases at once. All
+// of them are exact: they bound the chance of an error for any number of measurements,
+// not for large ones alone.
 //
 // For one case over time: [Flaky] and [FlakeRate].
 package stats
@@ -25,16 +25,15 @@ func (i Interval) Excludes(x float64) bool { return i.Low > x+1e-9 || i.High < x
 //
 //	d̄ ± t(0.975, n−1) · √((s² + r²/6) / n)
 //
-// with s² = Σ(d − d̄)² / (n−1): Student's interval for paired samples ("Student",
-// The Probable Error of a Mean, Biometrika 6, 1908; NIST/SEMATECH e-Handbook of
-// Statistical Methods, 1.3.5.3 and 7.3.1.1). Judges give scores in steps of r.
-// Rounding to steps adds r²/12 to a variance (Sheppard, Proceedings of the
-// London Mathematical Society 29, 1898), to that of a difference twice as much.
-// Few scores often round alike, and then s² = 0 would make a difference of one
-// step certain after two pairs.
+// with s² = Σ(d − d̄)² / (n−1): Student's interval for paired samples ("Student", The
+// Probable Error of a Mean, Biometrika 6, 1908; NIST/SEMATECH e-Handbook of Statistical
+// Methods, 1.3.5.3 and 7.3.1.1). Judges give scores in steps of r. Rounding to steps
+// adds r²/12 to a variance (Sheppard, Proceedings of the London Mathematical Society
+// 29, 1898), to that of a difference twice as much. Few scores often round alike, and
+// then s² = 0 would make a difference of one step certain after two pairs.
 //
-// ok is false for fewer than two differences, or for one that is not a finite
-// number: then there is nothing to tell the noise by.
+// ok is false for fewer than two differences, or for one that is not a finite number:
+// then the noise cannot be estimated.
 func Paired(differences []float64, r float64) (interval Interval, ok bool) {
 	n := float64(len(differences))
 	if n < 2 {
@@ -57,8 +56,8 @@ type Pair struct {
 	Difference float64
 	// Weight is its share in the mean, ≥ 0.
 	Weight float64
-	// Cluster names what it has in common with others, so that they tell less
-	// than as many that have nothing in common.
+	// Cluster names the common part of pairs, which makes them less informative than as
+	// many independent ones.
 	Cluster string
 }
 
@@ -66,31 +65,30 @@ type Pair struct {
 // width is a guess.
 const fewest = 3
 
-// Clustered returns the interval of the weighted mean difference d̄ = Σ w·d / Σ w
-// of pairs in clusters,
+// Clustered returns the interval of the weighted mean difference d̄ = Σ w·d / Σ w of
+// pairs in clusters,
 //
 //	d̄ ± t(0.975, E−1) · √( Σ c·u² ) / Σ w
 //
-// over the clusters, with u = Σ w·(d − d̄) within each: the linearised variance
-// of a ratio of cluster totals (Liang and Zeger, Biometrika 73, 1986). With
-// q = Σ w² within a cluster, w̃ its share of all weights and Q = Σ w² of all pairs,
+// over the clusters, with u = Σ w·(d − d̄) within each: the linearised variance of a
+// ratio of cluster totals (Liang and Zeger, Biometrika 73, 1986). With q = Σ w² within
+// a cluster, w̃ its share of all weights and Q = Σ w² of all pairs,
 //
 //	c = q / ( q·(1 − 2·w̃) + w̃²·Q )
 //
-// makes the variance unbiased where the pairs vary alike, however unevenly they
-// weigh (CR2: R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard Errors for
-// Linear Regression with Multi-Stage Samples, Survey Methodology 28, 2002; J. E.
-// Pustejovsky and E. Tipton, Journal of Business and Economic Statistics 36, 2018).
-// The effective number of clusters, of the weights W = Σ w of each, is
+// makes the variance unbiased where the pairs vary alike, however unevenly they weigh
+// (CR2: R. M. Bell and D. F. McCaffrey, Bias Reduction in Standard Errors for Linear
+// Regression with Multi-Stage Samples, Survey Methodology 28, 2002; J. E. Pustejovsky
+// and E. Tipton, Journal of Business and Economic Statistics 36, 2018). The effective
+// number of clusters, of the weights W = Σ w of each, is
 //
 //	E = (Σ W²)² / Σ W⁴
 //
-// and degrees of freedom are rounded down. With equal weights and every pair a
-// cluster of its own it is the interval of [Paired] for r = 0.
+// and degrees of freedom are rounded down. With equal weights and every pair a cluster
+// of its own it is the interval of [Paired] for r = 0.
 //
-// ok is false where there is nothing to tell the noise by: fewer than three
-// effective clusters, none that differs from another, or a weight or a difference
-// that is not finite.
+// ok is false if the noise cannot be estimated: fewer than three effective clusters,
+// none that differs from another, or a weight or a difference that is not finite.
 func Clustered(pairs []Pair) (interval Interval, ok bool) {
 	var sum, weights, all float64
 	for _, p := range pairs {
@@ -118,11 +116,12 @@ func Clustered(pairs []Pair) (interval Interval, ok bool) {
 	return Interval{mean, mean - half, mean + half}, true
 }
 
-// A cluster sums up pairs that have something in common: their weights, the squares
-// of these, and their weighted distances from the mean.
+// A cluster sums up pairs with a common part: their weights, the squares of these, and
+// their weighted distances from the mean.
 type cluster struct{ weight, squares, total float64 }
 
-// clustersOf are in the order of the pairs, so that equal input gives equal output.
+// clustersOf returns clusters in the order of the pairs, so that equal input gives
+// equal output.
 func clustersOf(pairs []Pair, mean float64) []cluster {
 	var clusters []cluster
 	place := map[string]int{}
@@ -142,7 +141,7 @@ func clustersOf(pairs []Pair, mean float64) []cluster {
 	return clusters
 }
 
-// Mean is the arithmetic mean, or NaN of nothing.
+// Mean returns the arithmetic mean, or NaN for no values.
 func Mean(values []float64) float64 {
 	var sum float64
 	for _, v := range values {
@@ -186,7 +185,7 @@ func SignTest(a, b int) float64 {
 	return min(1, 2*tail)
 }
 
-// choose is the binomial coefficient, exact below 2⁵³.
+// choose returns the binomial coefficient, exact below 2⁵³.
 func choose(n, k int) float64 {
 	c := 1.0
 	for i := 1; i <= min(k, n-k); i++ {
@@ -195,7 +194,7 @@ func choose(n, k int) float64 {
 	return c
 }
 
-// logChoose is the logarithm of the binomial coefficient.
+// logChoose returns the logarithm of the binomial coefficient.
 func logChoose(n, k int) float64 {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
 	return lgamma(n) - lgamma(k) - lgamma(n-k)

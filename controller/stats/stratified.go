@@ -2,9 +2,9 @@ package stats
 
 import "slices"
 
-// A Stratum is what was measured of one thing on both sides: a value for each
-// measurement. Values are whole numbers, so that sums are exact: 0 and 1 for
-// fail and pass, or a total of several.
+// A Stratum has the measurements of one thing on both sides: a value for each. Values
+// are whole numbers, so that sums are exact: 0 and 1 for fail and pass, or a total of
+// several.
 type Stratum struct{ Base, Head []int }
 
 // Stratified is the one-sided p-value of the exact test that head is lower than
@@ -48,7 +48,7 @@ func Stratified(strata []Stratum) float64 {
 	if step == 0 {
 		return 1
 	}
-	sum := []float64{1} // of what head has above the least, in steps, up to what was seen
+	sum := []float64{1} // of head's excess over the least, in steps, up to the observed one
 	for _, l := range parts {
 		next := make([]float64, min(len(sum)+(len(l.chances)-1)/step, seen/step+1))
 		for i := 0; i < len(l.chances); i += step {
@@ -88,7 +88,7 @@ func draw(values []int, n int) lottery {
 	if step == 0 {
 		return lottery{least: n * low, chances: []float64{1}}
 	}
-	few := min(n, len(values)-n) // what is not chosen is chosen as well
+	few := min(n, len(values)-n) // a choice also chooses the rest
 	ways := ways(values, few, low, step)
 	count := choose(len(values), n)
 	l := lottery{chances: make([]float64, (len(ways)-1)*step+1)}
@@ -130,7 +130,7 @@ func ways(values []int, n, low, step int) []float64 {
 	return counts[n]
 }
 
-// step is the greatest common divisor of how far the sums are apart.
+// step returns the greatest common divisor of the distances between the sums.
 func (l lottery) step() int {
 	step := 0
 	for i, c := range l.chances {
@@ -141,8 +141,8 @@ func (l lottery) step() int {
 	return step
 }
 
-// divisor is the greatest common divisor of two numbers ≥ 0, of which 0 is
-// divided by all.
+// divisor returns the greatest common divisor of two numbers ≥ 0; every number divides
+// 0.
 func divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b

@@ -2,7 +2,7 @@ package target
 
 import "strings"
 
-// finishes maps other reasons for the end of a reply to those of OpenAI's Chat
+// finishes maps other reasons for the end of a reply to the reasons of OpenAI's Chat
 // Completions API.
 var finishes = map[string]string{
 	"function_call": "tool_calls",

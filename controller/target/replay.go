@@ -69,8 +69,7 @@ func newReplay(cfg config.Target, env Env, b base) (*replay, error) {
 	r := &replay{base: b, path: name, replies: make(map[slot][]recordedReply, len(lines))}
 	sortRecording(lines)
 	for _, l := range lines {
-		// Every reply was one call, whatever the line says; the prices are those of
-		// this run.
+		// Every reply was one call, whatever the line says; the prices are this run's.
 		u := l.Reply.Usage
 		l.Reply.Usage = verdict.Usage{Calls: 1, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}
 		r.replies[l.slot()] = append(r.replies[l.slot()], l)

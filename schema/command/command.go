@@ -1,5 +1,6 @@
-// Package command finds the files that the command of a definition is made of: those
-// that it names, and those around each program, since it may load them. Nothing is run.
+// Package command finds the files that the command of a definition consists of: the
+// files that it names, and the files around each program, since it may load them. It
+// runs nothing.
 package command
 
 import (
@@ -26,18 +27,19 @@ type Line struct {
 	Shell bool
 	// Dir is the folder that it runs in, relative to the repository root.
 	Dir string
-	// At is the position of the word with an index; that of a text is the same for all.
+	// At returns the position of the word with an index; all words of a text have the
+	// same.
 	At func(word int) schema.Position
 }
 
-// A Program is what the files of a command are.
+// A Program has the files of a command.
 type Program struct {
 	// Argv is the command with the names by which the program finds its files from
 	// its folder.
 	Argv []string
 	// Files are those that it names, sorted by path, without repetition.
 	Files []string
-	// Built is what it is made of; nil where that has problems.
+	// Built is its build; nil if that has problems.
 	Built    *schema.ProgramFiles
 	Inputs   []schema.Input
 	Problems []schema.Problem
@@ -47,13 +49,13 @@ type Program struct {
 type Reader struct {
 	document.Source
 	// Lookup finds a file that is named relative to another, also in a folder above.
-	// Defaults to that of the Source.
+	// Defaults to the Source's.
 	Lookup func(document.Reference) document.Lookup
 }
 
-// Folder returns the folder that a command runs in: cwd, relative to the folder of
-// the file that names it, or that folder where cwd is empty. The problem has no
-// position; nil where there is none.
+// Folder returns the folder in which a command runs: cwd, relative to the folder of the
+// file that names it, or that folder if cwd is empty. The problem has no position; nil
+// if there is none.
 func (r Reader) Folder(file, cwd string) (string, *schema.Problem) {
 	if cwd == "" {
 		return path.Dir(file), nil
@@ -111,8 +113,8 @@ func (r Reader) Program(line Line) Program {
 	return b.Program
 }
 
-// Code returns what a program is made of that runs code of the definition itself: the
-// files that are inputs of every program.
+// Code returns the files of a program that runs code of the definition itself: the
+// inputs of every program.
 func (r Reader) Code(dir string, at schema.Position) Program {
 	b := builder{Reader: r, line: Line{Dir: dir, At: func(int) schema.Position { return at }}}
 	b.build()
@@ -133,8 +135,7 @@ func (b *builder) note(word int, p schema.Problem) {
 	b.Problems = append(b.Problems, p)
 }
 
-// extensions of files that are programs: what ends so and does not exist is a
-// mistake.
+// extensions of program files: a missing file with one of these is a mistake.
 var extensions = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".pl", ".php", ".lua", ".r", ".jl"}
 
 // file finds the file that a word of the command names, if it names one.
@@ -191,7 +192,7 @@ func (b *builder) module(word int) bool {
 	return false
 }
 
-// build finds out what the command is made of.
+// build finds the files of the command.
 func (b *builder) build() {
 	finder := b.Programs
 	if finder == nil {
@@ -217,7 +218,8 @@ func (b *builder) build() {
 	}
 }
 
-// isReadable notes the problem of a file that a command names and that is none to read.
+// isReadable records the problem of a file that a command names and that cannot be
+// read.
 func (b *builder) isReadable(name string) bool {
 	info, err := fs.Stat(b.FS, name)
 	switch {

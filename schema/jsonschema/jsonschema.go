@@ -6,8 +6,8 @@
 // Known formats are checked, others are not. Patterns are RE2, so their time only
 // depends on the text.
 //
-// A schema and a value may both be a stranger's. Their size, their nesting and the
-// steps of a check are bounded, and what exceeds a bound is an error.
+// A schema and a value may both come from a stranger. Their size, their nesting and the
+// steps of a check are bounded, and it is an error to exceed a bound.
 package jsonschema
 
 import (

@@ -86,7 +86,7 @@ func (r *Reader) Text() string {
 	return s
 }
 
-// Texts reads a list of texts; nil where it is empty.
+// Texts reads a list of texts; nil if it is empty.
 func (r *Reader) Texts() []string {
 	n := r.Count()
 	if n == 0 {

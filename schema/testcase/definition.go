@@ -38,12 +38,11 @@ type item struct{ field, text string }
 // NewReader reads from files, which stay as they are.
 func NewReader(files fs.FS) *Reader { return &Reader{files, &contents{known: map[string]content{}}} }
 
-// ForFiles returns a reader of the same files, opened again. Both share what one has
-// read.
+// ForFiles returns a reader of the same files, opened again. Both share their results.
 func (r *Reader) ForFiles(files fs.FS) *Reader { return &Reader{files, r.contents} }
 
-// Definition returns the fields of a case of this format as its file has them, by
-// name. It is empty where the file does not have the case any more.
+// Definition returns the fields of a case of this format in its file, by name. It is
+// empty if the file no longer has the case.
 func Definition(files fs.FS, c *schema.CaseInfo) map[string]json.RawMessage {
 	return NewReader(files).Definition(c)
 }
@@ -79,7 +78,7 @@ func contentOf(files fs.FS, file string) content {
 	}
 	out := content{isList: doc.IsList()}
 	if out.isList {
-		_ = json.Unmarshal(doc.JSON(), &out.list) // what does not fit is not the case
+		_ = json.Unmarshal(doc.JSON(), &out.list) // other content is not the case
 		return out
 	}
 	_ = json.Unmarshal(doc.JSON(), &out.one)

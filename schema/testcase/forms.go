@@ -14,8 +14,8 @@ import (
 // agentTurn is the first_turn of a conversation that the agent opens.
 const agentTurn = "agent"
 
-// drive returns who opens the conversation, and with what. initial is the message that
-// the user comes with; empty where the simulator writes it, or the agent opens.
+// drive returns who opens the conversation, and with which message. initial is the
+// user's first message; empty if the simulator writes it, or the agent opens.
 func (c *compiler) drive() (drive schema.Drive, initial string) {
 	c.oneForm("persona", "persona_context")
 	c.oneForm("initial_message", "first_message")

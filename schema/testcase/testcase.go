@@ -84,7 +84,7 @@ func (l *loader) items(doc *document.Document, at ...any) {
 		l.Budget.Go()
 		item := doc.Part(append(slices.Clone(at), i)...)
 		if !item.IsObject() {
-			// The check of an envelope has said so.
+			// The check of an envelope has reported it.
 			if len(at) == 0 {
 				l.problems = append(l.problems, item.Problem("wrong-type", "an item of the list is not a test case", `write an object with a "name"`))
 			}
@@ -143,7 +143,7 @@ func (l *loader) first(c *compiler, local string) bool {
 	return true
 }
 
-// local is what names a case among others: its uuid, else its name.
+// local identifies a case in its file: its uuid, else its name.
 func (c *compiler) local() (string, bool) {
 	if id := c.identity(); id != "" {
 		return id, true
@@ -171,10 +171,10 @@ func (c *compiler) identity() string {
 	return strings.ToLower(c.test.ID)
 }
 
-// slug makes of a name for people one that can be typed: letters and digits
-// in lower case, with a hyphen for everything between them. Marks stay, since
-// in many scripts they are part of the letters; what cannot be seen goes, and
-// how an accent is made up counts for nothing.
+// slug makes a name that can be typed from a name for people: letters and digits in
+// lower case, with a hyphen for everything between them. Marks stay, since in many
+// scripts they are part of the letters; invisible characters are removed, and all
+// encodings of an accent are equal.
 func slug(name string) string {
 	var words strings.Builder
 	gap := false

@@ -114,7 +114,7 @@ type edit struct {
 	fields Fields
 	// only lists the allowed fields; nil for all.
 	only []string
-	// mode says whether the change is saved. Defaults to saving it.
+	// mode decides whether the change is saved. Defaults to saving it.
 	mode saveMode
 }
 

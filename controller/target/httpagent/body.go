@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// A Conversation is what fills the holes of a body.
+// A Conversation has the values for the holes of a body.
 type Conversation struct {
 	// Messages are the messages of the conversation so far, in the form of the
 	// contract.

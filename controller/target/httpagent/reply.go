@@ -12,7 +12,7 @@ import (
 	"github.com/theory/jsonpath"
 )
 
-// An Answer is what was read from a reply.
+// An Answer has the parts of a reply.
 type Answer struct {
 	Text  string
 	Calls []Call
@@ -74,8 +74,8 @@ func newReader(p Paths) (*reader, error) {
 	return r, nil
 }
 
-// Decode reads a reply. It must have a form of its own, see [Codec.HasReply]. The
-// error says what is missing where.
+// Decode reads a reply. It must have its own form, see [Codec.HasReply]. The error says
+// what is missing where.
 func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
 	if isStream(contentType) {
 		return c.reply.stream(events(contentType, body))

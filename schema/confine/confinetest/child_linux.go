@@ -25,8 +25,8 @@ type report struct {
 	Reached []string
 }
 
-// Confine returns what a child is to confine itself with: process, and where [Child]
-// started it, the attempts and the end of the child after that.
+// Confine returns what a child uses to confine itself: process, and if [Child] started
+// it, the attempts and the end of the child after that.
 func Confine(process func() error) func() error {
 	dir := os.Getenv(attemptsEnv)
 	if dir == "" {
@@ -46,9 +46,9 @@ func Confine(process func() error) func() error {
 	}
 }
 
-// Child starts the test binary as a child of an argument, which a variable allows,
-// and fails the test for what the child can reach. The child needs to call what
-// [Confine] gives.
+// Child starts the test binary as a child with an argument, which a variable allows,
+// and fails the test for everything that the child can reach. The child needs to call
+// the result of [Confine].
 func Child(t *testing.T, arg, variable string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -77,9 +77,9 @@ func Attempts(file, folder string) []Attempt {
 	}
 }
 
-// Reached makes the attempts from the first thread of the process and from others,
-// and gives those that the kernel did not refuse, with what became of them. An
-// error that is not a refusal counts as none: the call itself was let through.
+// Reached makes the attempts from the first thread of the process and from others, and
+// returns those that the kernel did not refuse, with their results. An error that is
+// not a refusal counts as none: the call itself was let through.
 func Reached(file, folder string) []string {
 	found := make(chan []string)
 	const threads = 4

@@ -27,8 +27,8 @@ type Checker struct {
 	shapes map[string]*shape.Shape
 }
 
-// New compiles the .cue files of a folder into one namespace. A file
-// imports what it needs of CUE's own packages.
+// New compiles the .cue files of a folder into one namespace. A file imports the
+// packages of CUE that it needs.
 func New(fsys fs.FS) (*Checker, error) {
 	c := &Checker{ctx: cuecontext.New(), shapes: map[string]*shape.Shape{}}
 	names, err := fs.Glob(fsys, "*.cue")
@@ -56,7 +56,7 @@ func New(fsys fs.FS) (*Checker, error) {
 	return c, c.root.Err()
 }
 
-// Shape returns that of a definition, such as #Test.
+// Shape returns the shape of a definition, such as #Test.
 func (c *Checker) Shape(def string) *shape.Shape {
 	s, ok := c.shapes[def]
 	if !ok {
@@ -106,7 +106,7 @@ func kindsOf(k cue.Kind) []shape.Kind {
 	return kinds
 }
 
-// read takes over what an expression says, branch by branch.
+// read takes over the parts of an expression, branch by branch.
 func read(s *shape.Shape, v cue.Value) {
 	op, args := v.Expr()
 	switch op {
