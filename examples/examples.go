@@ -26,8 +26,8 @@ func Workflow() string { return workflow }
 // from forks.
 func WorkflowWithoutForks() string { return withoutForks }
 
-// Mixed returns the files of the repository with all dialects by their paths, and
-// those that the pull request to it writes; those that it deletes are nil.
+// Mixed returns the files of the repository with all dialects by their paths, and the
+// files that the pull request to it writes; deleted files are nil.
 func Mixed() (base, change map[string][]byte, err error) {
 	if base, err = files("mixed/main"); err != nil {
 		return nil, nil, err

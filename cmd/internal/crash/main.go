@@ -17,8 +17,8 @@
 //   - judge: the same on PostgreSQL, which is killed as often
 //   - workers: the same by a server and two workers, each of which is killed as often
 //
-// -only names some of them. In the end every verdict has to be that of the undisturbed
-// run, no more calls may have been made twice than were in flight at the kills, a
+// -only names some of them. In the end every verdict has to equal the undisturbed
+// run's, no more calls may have been made twice than were in flight at the kills, a
 // regression is named, the statuses and the comment of the pull request are there once
 // and final, and nothing is left behind: no lease, no task, no posting and no lock.
 //
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// A trial is what is tried.
+// A trial has the parts of a whole run of this command.
 type trial struct {
 	*stage.Stage
 	kills, cases int
@@ -64,12 +64,12 @@ type trial struct {
 	dir          string
 	program      string
 	server       *server
-	// calm has what undisturbed runs come to, once it is known: of the working tree as it
-	// is, and of one that is compared with a commit.
+	// calm has the results of undisturbed runs, once they are known: of the unchanged
+	// working tree, and of one that is compared with a commit.
 	calm, compared *result
 }
 
-// A result is what a run comes to.
+// A result is the result of a run.
 type result struct {
 	verdicts map[string]caseVerdict
 	// asked counts the requests to models.
@@ -154,7 +154,7 @@ func choose(names string) (chosen []mode, err error) {
 // scratch is the temporary folder of the processes.
 func (t *trial) scratch() string { return filepath.Join(t.dir, "scratch") }
 
-// undisturbed judges in a place, and returns what comes of it.
+// undisturbed judges in a place, and returns the result.
 func (t *trial) undisturbed(ctx context.Context, p *fixture) (*result, error) {
 	t.server.forget()
 	before, start := t.server.received(), time.Now()
@@ -173,7 +173,7 @@ func (t *trial) undisturbed(ctx context.Context, p *fixture) (*result, error) {
 	return r, nil
 }
 
-// plain is what judging the working tree as it is comes to.
+// plain returns the result for the unchanged working tree.
 func (t *trial) plain(ctx context.Context) (_ *result, err error) {
 	if t.calm == nil {
 		t.calm, err = t.undisturbed(ctx, t.place("calm"))
@@ -181,7 +181,7 @@ func (t *trial) plain(ctx context.Context) (_ *result, err error) {
 	return t.calm, err
 }
 
-// changed is what comparing the working tree with a commit comes to.
+// changed returns the result of comparing the working tree with a commit.
 func (t *trial) changed(ctx context.Context) (*result, error) {
 	if t.compared != nil {
 		return t.compared, nil
@@ -213,7 +213,7 @@ func (t *trial) run(ctx context.Context) error {
 	return t.place("run").roughly(ctx, want, 2*concurrency)
 }
 
-// ofBothSides is how many conversations are held at once where head is compared with base:
+// ofBothSides is how many conversations are held at once if head is compared with base:
 // each side has its own.
 const ofBothSides = 4 * concurrency
 
@@ -228,8 +228,8 @@ func (t *trial) base(ctx context.Context) error {
 	return p.roughly(ctx, want, ofBothSides)
 }
 
-// roughly kills gavel again and again, lets it come to its end, and compares what came of
-// it with an undisturbed run. A kill may lose so many calls.
+// roughly kills gavel again and again, lets it come to its end, and compares the result
+// with an undisturbed run. A kill may lose this many calls.
 func (p *fixture) roughly(ctx context.Context, want *result, most int) error {
 	p.server.forget()
 	before := p.server.received()
@@ -289,7 +289,7 @@ func (t *trial) repeats(want *result, killed func(key string) bool) (more int, e
 	return more, err
 }
 
-// differences are the verdicts that are not those of a run that was not killed.
+// differences returns the verdicts that differ from an undisturbed run's.
 func differences(got, want map[string]caseVerdict) (wrong []error) {
 	for key, v := range want {
 		if got[key] != v {

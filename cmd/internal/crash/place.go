@@ -41,12 +41,12 @@ const conversation = `{
   "expected_outcomes": {"told_about_%[1]d": true}
 }`
 
-// definitionOf is the path of a case.
+// definitionOf returns the path of a case.
 func definitionOf(i int) string { return fmt.Sprintf("test_definitions/order_%d.json", i) }
 
 const (
-	// worse is what a conversation has in it that the judge finds worse than at base, and
-	// chance is in the one that it finds worse once.
+	// worse is a text in a conversation that makes the judge find it worse than at
+	// base, and chance one that makes it find it worse once.
 	worse, chance = "WORSE", "CHANCE"
 	// chanceCase is the case that fails once by chance.
 	chanceCase = 2
@@ -56,26 +56,26 @@ const (
 type fixture struct {
 	*trial
 	dir string
-	// env is besides that of this process.
+	// env is added to this process's environment.
 	env []string
-	// against are the arguments that compare the working tree with a commit; none where
-	// it is not compared.
+	// against are the arguments that compare the working tree with a commit; none for
+	// no comparison.
 	against []string
 	// line is the command that is killed. lasts says that it does not end by itself.
 	line  []string
 	lasts bool
 	// ledger is its file or address.
 	ledger string
-	// finish lets gavel come to its end, and gives the verdicts by key.
+	// finish lets gavel come to its end, and returns the verdicts by key.
 	finish func(context.Context) (map[string]caseVerdict, error)
-	// log has what is logged.
+	// log has the logged text.
 	log logged
 }
 
 // place makes a repository in a folder.
 func (t *trial) place(name string) *fixture { return t.placeWith(name, concurrency) }
 
-// placeWith makes a repository. So many calls to a model may be in flight.
+// placeWith makes a repository. This many calls to a model may be in flight.
 func (t *trial) placeWith(name string, inFlight int) *fixture {
 	p := &fixture{trial: t, dir: filepath.Join(t.dir, name), line: []string{"run"}}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
@@ -93,7 +93,7 @@ func (t *trial) placeWith(name string, inFlight int) *fixture {
 	return p
 }
 
-// changedFiles are all conversations, every fifth changed for the worse.
+// changedFiles returns all conversations, every fifth changed for the worse.
 func (t *trial) changedFiles() map[string]string {
 	files := map[string]string{}
 	for i := range t.cases {
@@ -141,33 +141,33 @@ func (l *logged) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.verbose {
-		_, _ = os.Stderr.Write(line) // it is kept besides
+		_, _ = os.Stderr.Write(line) // it is stored as well
 	}
 	return l.text.Write(line)
 }
 
-// String is all that was logged.
+// String returns the logged text.
 func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// tail is the end of the log.
+// tail returns the end of the log.
 func (l *logged) tail() string {
 	text := l.String()
 	return text[max(0, len(text)-3000):]
 }
 
-// A caseVerdict is what may not differ between two runs.
+// A caseVerdict has the parts that may not differ between two runs.
 type caseVerdict struct {
 	verdict string
 	score   float64
 	samples int
-	class   string // empty where it is not compared
+	class   string // empty if it is not compared
 }
 
-// judge runs gavel to its end, with more arguments, and gives the verdicts by key.
+// judge runs gavel to its end, with more arguments, and returns the verdicts by key.
 func (p *fixture) judge(ctx context.Context, args ...string) (map[string]caseVerdict, error) {
 	return p.verdicts(p.command(ctx, append(append([]string{"run", "--json"}, p.against...), args...)...))
 }
@@ -219,8 +219,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// lostCalls are those that were sent and are not in the journal: of all kills, and the
-// most of one.
+// lostCalls are the calls that were sent and are not in the journal: of all kills, and
+// the most of one.
 type lostCalls struct{ sum, most int }
 
 // killed starts gavel as often as it is to be killed, over so many calls.
@@ -228,7 +228,7 @@ func (p *fixture) killed(ctx context.Context, calls int) (lost lostCalls, err er
 	before, kept := p.server.received(), 0
 	end, most := before+calls, patience
 	for left := p.kills; left > 0; left-- {
-		// The kills are spread over what is still to be done.
+		// The kills are spread over the remaining work.
 		begun := p.server.received()
 		at := begun + p.random.IntN(2*max(end+lost.sum-begun, 0)/(left+1)+1)
 		if err := p.kill(ctx, at, most); err != nil {
@@ -242,17 +242,17 @@ func (p *fixture) killed(ctx context.Context, calls int) (lost lostCalls, err er
 		now := received - before - (stored - kept)
 		lost.sum, lost.most = lost.sum+now, max(lost.most, now)
 		before, kept = received, stored
-		if received == begun && at > begun { // nothing is left to ask; what follows may be cut off
+		if received == begun && at > begun { // no request is left; the rest may be cut off
 			most = 10 * p.moment()
 		}
 	}
 	return lost, nil
 }
 
-// patience bounds the wait for a server that has nothing left to ask.
+// patience bounds the wait for a server without further requests.
 const patience = 5 * time.Second
 
-// moment is a short time, so that a kill meets other steps each time.
+// moment returns a short time, so that a kill hits other steps each time.
 func (t *trial) moment() time.Duration {
 	return time.Duration(t.random.IntN(100)) * time.Millisecond
 }
@@ -294,8 +294,8 @@ func (p *fixture) kill(ctx context.Context, at int, most time.Duration) error {
 	return fmt.Errorf("gavel %s: %w: %s", p.line[0], err, problems)
 }
 
-// end kills a process, and every other time those that it has started, as when the machine
-// fails.
+// end kills a process, and every other time also the processes that it has started, as
+// when the machine fails.
 func (t *trial) end(process *os.Process) error {
 	var children []*os.Process
 	if t.random.IntN(2) == 0 {
@@ -308,7 +308,7 @@ func (t *trial) end(process *os.Process) error {
 	return err
 }
 
-// childrenOf are the processes that one has started, as far as the system says.
+// childrenOf returns the processes that one has started, if the system knows them.
 func childrenOf(pid int) (children []*os.Process) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	for _, file := range files {
@@ -329,7 +329,7 @@ func childrenOf(pid int) (children []*os.Process) {
 	return children
 }
 
-// verify has gavel look whether all that it stored follows from what it stored.
+// verify makes gavel check whether all its results follow from its stored samples.
 func (p *fixture) verify(ctx context.Context) error {
 	args := []string{"ledger", "verify"}
 	if filepath.IsAbs(p.ledger) {
@@ -367,7 +367,7 @@ func (p *fixture) journal(ctx context.Context) (calls int, err error) {
 	})
 }
 
-// left is what is wrong with what is stored, and what was left behind.
+// left returns the errors in the ledger, and the entries that were left behind.
 func (p *fixture) left(ctx context.Context) (wrong []error) {
 	wrong = append(wrong, p.verify(ctx), p.withLedger(ctx, func(l *ledger.Ledger) error { return ledgertest.Finished(ctx, l) }))
 	for _, dir := range []string{p.dir, p.dir + "-data"} {

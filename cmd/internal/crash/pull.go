@@ -79,8 +79,8 @@ func (t *trial) serve(ctx context.Context) error {
 	return errors.Join(p.roughly(ctx, want, ofBothSides), p.refused(), p.published(want))
 }
 
-// states are the last states that the forge has of a commit, by context. A server that was
-// stopped has said so, which is not its last word: the next one goes on.
+// states returns the last states that the forge has of a commit, by context. A stopped
+// server publishes that, which is not final: the next one continues.
 func (p *pullRequest) states(sha string) map[string]string {
 	states := map[string]string{}
 	for _, s := range p.forge.Statuses(sha) {
@@ -92,12 +92,13 @@ func (p *pullRequest) states(sha string) map[string]string {
 	return states
 }
 
-// comments are those with our marker.
+// comments returns the comments with our marker.
 func (p *pullRequest) comments() []forgetest.Comment {
 	return slices.DeleteFunc(p.forge.Comments(1), func(c forgetest.Comment) bool { return !strings.HasPrefix(c.Body, comment.Marker+"\n") })
 }
 
-// settled reports whether the pull request and the tip of its base have their last word.
+// settled reports whether the pull request and the tip of its base have their final
+// statuses.
 func (p *pullRequest) settled() bool {
 	for _, sha := range []string{p.head, p.base} {
 		states := p.states(sha)
@@ -135,7 +136,7 @@ func (p *pullRequest) reported(ctx context.Context) (verdicts map[string]caseVer
 	return verdicts, err
 }
 
-// published demands that the forge shows what was found: once, and nothing is pending.
+// published demands that the forge shows the result: once, and nothing is pending.
 func (p *pullRequest) published(want *result) error {
 	var wrong []error
 	for context, state := range map[string]string{"gavel/validate": "success", "gavel/verdict": "failure"} {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// verdict is what the log says of a branch that is judged.
+// verdict matches the log line of a branch that was judged.
 var verdict = regexp.MustCompile(`main at [0-9a-f]{7}: `)
 
 // branch kills gavel serve while it judges a branch. It demands that no kill is taken for
@@ -53,7 +53,7 @@ func (p *fixture) operates(repositories string) (file string) {
 	return file
 }
 
-// serves has the server of a file killed.
+// serves kills the server of a file.
 func (p *fixture) serves(file string) {
 	p.line, p.lasts, p.ledger = []string{"serve", "--config", file}, true, p.dir+"-data/ledger.db"
 }
@@ -70,7 +70,7 @@ func (p *fixture) refused() error {
 	return nil
 }
 
-// settle lets a server run until it is at work and done, and asks it to end.
+// settle lets a server run until it has done its work, and asks it to end.
 func (p *fixture) settle(ctx context.Context, done func() bool) error {
 	from := len(p.log.String())
 	cmd, problems := p.command(ctx, p.line...)

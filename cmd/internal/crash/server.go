@@ -25,8 +25,7 @@ type server struct {
 
 	mu    sync.Mutex
 	moved *sync.Cond
-	// begun counts the requests, busy those that are not answered. Both are
-	// guarded by mu.
+	// begun counts the requests, busy the unanswered ones. Both are guarded by mu.
 	begun, busy int
 	// senders are the keys that each request came with; guarded by mu.
 	senders map[request][]string
@@ -39,7 +38,7 @@ type server struct {
 // ledger and from sample to sample.
 type request [sha256.Size]byte
 
-// delimiter is what separates foreign text in the prompt of a judge.
+// delimiter separates foreign text in the prompt of a judge.
 var delimiter = regexp.MustCompile(`[0-9a-f]{24}`)
 
 func requestOf(body []byte) request { return sha256.Sum256(delimiter.ReplaceAll(body, nil)) }
@@ -74,7 +73,8 @@ func (s *server) asked() map[request][]string {
 	return maps.Clone(s.senders)
 }
 
-// forget has requests counted, and the case that fails once fail, as at the start.
+// forget resets the count of requests, and makes the case that fails once fail again,
+// as at the start.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *server) fails(body []byte) bool {
 	return s.unlucky == string(body)
 }
 
-// received is how many requests came, once all are answered.
+// received returns how many requests came, once all are answered.
 func (s *server) received() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // places is how many cases of a class a worker judges at once.
 const places = 8
 
-// A spreadRun has its ledger in a database, and is judged by several processes.
+// A spreadRun has its ledger in a database, and several processes judge it.
 type spreadRun struct {
 	*fixture
 	file     string
@@ -31,8 +31,8 @@ type spreadRun struct {
 	early int
 }
 
-// A process is one that has begun. ready is closed when it is at work, and ended has
-// what Wait returned.
+// A process is a started process. ready is closed when it works, and ended has the
+// result of Wait.
 type process struct {
 	*exec.Cmd
 	ready chan struct{}
@@ -91,7 +91,7 @@ func (t *trial) spread(ctx context.Context, name string, workers int) (err error
 	return errors.Join(wrong...)
 }
 
-// newSpread has what the server of a file judges kept in a database of its own.
+// newSpread keeps the results of the server of a file in its own database.
 func newSpread(p *fixture, file string, database *postgrestest.Server) (*spreadRun, error) {
 	r := &spreadRun{fixture: p, file: file, database: database}
 	p.serves(file)
@@ -124,7 +124,7 @@ func (r *spreadRun) rough(ctx context.Context, workers, calls int) (killed map[s
 	}
 	r.random.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	for i, victim := range victims {
-		// The kills are spread over what is to be asked.
+		// The kills are spread over the requests.
 		r.await(ctx, r.server.received()+r.random.IntN(2*calls/len(victims)+1))
 		if !r.done() {
 			r.early++
@@ -194,7 +194,7 @@ func (r *spreadRun) worker(ctx context.Context, places int) (*process, error) {
 	return r.begin(ctx, "worker", "--config", r.file, "--background", fmt.Sprint(places), "--interactive", fmt.Sprint(places))
 }
 
-// begin starts a process with a key of its own, by which the models know it.
+// begin starts a process with its own key, by which the models recognize it.
 func (r *spreadRun) begin(ctx context.Context, args ...string) (*process, error) {
 	r.started++
 	cmd, _ := r.command(ctx, args...)
@@ -208,7 +208,7 @@ func (r *spreadRun) begin(ctx context.Context, args ...string) (*process, error)
 	return p, nil
 }
 
-// key is what the process sends with its requests.
+// key is the key in the requests of the process.
 func (p *process) key() string {
 	return "Bearer " + strings.TrimPrefix(p.Env[len(p.Env)-1], "KEY=")
 }
@@ -254,7 +254,7 @@ func (r *spreadRun) stop() error {
 	return errors.Join(wrong...)
 }
 
-// atWork is what a process says that has started.
+// atWork is what a started process logs.
 var atWork = regexp.MustCompile(`"message":"(waiting for cases|serving|another controller leads; this one waits)"`)
 
 // A startLog is the log of one process.

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 )
 
-// measure says how long 1, 2 and 4 workers take for the same conversations with models
-// that take 200 ms, as ratios of one run of this command.
+// measure prints how long 1, 2 and 4 workers take for the same conversations with
+// models that take 200 ms, as ratios of one run of this command.
 func (t *trial) measure(ctx context.Context) (err error) {
 	database, err := postgrestest.Open()
 	if err != nil {
@@ -33,8 +33,8 @@ func (t *trial) measure(ctx context.Context) (err error) {
 	return nil
 }
 
-// judgedBy has so many workers judge, and returns how long they took from the first call.
-// All of them wait for cases before the server queues any.
+// judgedBy lets this many workers judge, and returns how long they took from the first
+// call. All of them wait for cases before the server queues any.
 func (t *trial) judgedBy(ctx context.Context, database *postgrestest.Server, workers int) (took time.Duration, err error) {
 	p := t.placeWith(fmt.Sprint("by-", workers), 64*workers)
 	r, err := newSpread(p, p.served(), database)

@@ -22,7 +22,7 @@ func (t *trial) watch(ctx context.Context) error {
 	return p.roughly(ctx, want, ofBothSides)
 }
 
-// watched lets a watch come to a result, and gives the verdicts of it.
+// watched lets a watch come to a result, and returns its verdicts.
 func (p *fixture) watched(ctx context.Context) (map[string]caseVerdict, error) {
 	cmd, problems := p.command(ctx, p.line...)
 	out, err := cmd.StdoutPipe()

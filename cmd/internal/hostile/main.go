@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// A trial is what is tried.
+// A trial has the parts of a whole run of this command.
 type trial struct {
 	*stage.Stage
 	dir     string
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	})
 }
 
-// measured prints what a process took and refuses what is too much.
+// measured prints the memory of a process and refuses too much.
 func (t *trial) measured(what string, took time.Duration, peak int64) error {
 	fmt.Fprintf(t.out, "%-40s %6.1f s %6d MiB\n", what, took.Seconds(), peak>>20)
 	if peak > t.most {

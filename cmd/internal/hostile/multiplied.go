@@ -15,11 +15,11 @@ import (
 type shape struct {
 	name  string
 	files map[string]string
-	words string // of the problem; empty where all of it is within the bounds
+	words string // of the problem; empty if all of it is within the bounds
 	job   bool   // gavel pr judges it, too
 }
 
-// lines are n lines of a pattern with their number.
+// lines returns n lines of a pattern with their number.
 func lines(n int, pattern string) string {
 	var all strings.Builder
 	for i := range n {
@@ -28,14 +28,14 @@ func lines(n int, pattern string) string {
 	return all.String()
 }
 
-// named is a list of a name so many times.
+// named returns a list that has a name this many times.
 func named(n int, name string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(name+", ", n), ", ") + "]"
 }
 
 const (
 	rowsBound    = "the file makes more than 20000 cases"
-	testsBound   = "more than 20000 cases" // of what is new together
+	testsBound   = "more than 20000 cases" // of all new ones together
 	assertsBound = "more than 200000 assertions"
 	textBound    = "more than 64 MiB" // of text, or of files that are read
 )

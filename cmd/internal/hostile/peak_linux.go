@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// tookOf is the most memory that a process took that has ended.
+// tookOf returns the most memory of an ended process.
 func tookOf(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }
 
 var high = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// peakOf is the most memory that a process took so far.
+// peakOf returns the most memory of a process so far.
 func peakOf(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -27,8 +27,8 @@ roles: {judge: judge}
 // A place is a repository with pull requests at a forge.
 type fixture struct {
 	*stage.Stage
-	// forge is asked by jobs, and second by the server, which must not find what a
-	// job has written.
+	// forge is asked by jobs, and second by the server, which must not find a job's
+	// results.
 	forge, second *forgetest.Forge
 	dir           string // of the repository
 	base          string
@@ -41,12 +41,12 @@ type head struct {
 	number    int
 	// words are a part of the comment.
 	words string
-	// job has it judged by gavel pr, too; green is one that is not hostile. A writer's
-	// is trusted, and need not be green.
+	// job makes gavel pr judge it, too; green is one that is not hostile. A writer's is
+	// trusted, and need not be green.
 	job, green, writer bool
 }
 
-// newPlace makes the repository, with a blob of so many zeros for some heads.
+// newPlace makes the repository, with a blob of this many zeros for some heads.
 func newPlace(s *stage.Stage, dir string, blob int64) *fixture {
 	p := begin(s, filepath.Join(dir, "origin"))
 	// A repository with a large file in its history is accepted.
@@ -106,7 +106,7 @@ func begin(s *stage.Stage, dir string) *fixture {
 	return p
 }
 
-// open has the forges say where the repository can be cloned.
+// open makes the forges return the address of the repository's clone.
 func (p *fixture) open() {
 	url := gittest.Backend(p, p.dir)
 	for _, forge := range p.forges() {
@@ -120,7 +120,7 @@ func (p *fixture) blob(text string) string {
 	return gittest.Blob(p, p.dir, strings.NewReader(text))
 }
 
-// add makes a head that is as base, or as a commit that is made, but for some entries.
+// add makes a head that equals base, or a new commit, except for some entries.
 func (p *fixture) add(h head, entries ...string) {
 	h.number, h.sha = len(p.heads)+1, cmp.Or(h.sha, p.base)
 	for _, entry := range entries {

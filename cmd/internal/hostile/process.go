@@ -31,7 +31,7 @@ func (t *trial) command(ctx context.Context, at *fixture, dir string, args ...st
 	return cmd
 }
 
-// jobs has gavel pr judge the heads that are for it.
+// jobs makes gavel pr judge its heads.
 func (t *trial) jobs(ctx context.Context, at *fixture) error {
 	var errs []error
 	for _, h := range at.heads {
@@ -76,18 +76,18 @@ func checkPublished(forge *forgetest.Forge, h head) error {
 	return nil
 }
 
-// siege has one gavel serve judge all heads, in a flood of deliveries.
+// siege makes one gavel serve judge all heads, in a flood of deliveries.
 func (t *trial) siege(ctx context.Context) error {
 	return t.server(ctx, t.place, fmt.Sprintf("%d heads and a flood", len(t.place.heads)), flood)
 }
 
-// multiplied has jobs, and one server, judge heads whose lists multiply.
+// multiplied makes jobs, and one server, judge heads whose lists multiply.
 func (t *trial) multiplied(ctx context.Context) error {
 	at := newMultiplied(t.Stage, t.dir)
 	return t.both(ctx, at, fmt.Sprintf("%d heads whose lists multiply", len(at.heads)))
 }
 
-// both has jobs, and one server, judge the heads of a place.
+// both makes jobs, and one server, judge the heads of a place.
 func (t *trial) both(ctx context.Context, at *fixture, what string) error {
 	return errors.Join(t.jobs(ctx, at), t.server(ctx, at, what, func(context.Context, string) error { return nil }))
 }
@@ -105,8 +105,8 @@ func (t *trial) bulk(ctx context.Context) error {
 	return t.server(ctx, at, at.heads[0].name, func(context.Context, string) error { return nil })
 }
 
-// server has one gavel serve judge all heads of a place, while something is done
-// with its hooks.
+// server makes one gavel serve judge all heads of a place, during an action on its
+// hooks.
 func (t *trial) server(ctx context.Context, at *fixture, what string, meanwhile func(ctx context.Context, hooks string) error) error {
 	file := at.dir + ".server.yaml"
 	text := fmt.Sprintf(`version: 1
@@ -143,14 +143,14 @@ deadline: 10m
 	return t.measured("gavel serve: "+what, time.Since(start), peak)
 }
 
-// A siege is a server with what is done to it.
+// A siege is a server with the action against it.
 type siege struct {
 	log       *journal
 	ended     <-chan error
 	meanwhile func(ctx context.Context, hooks string) error
 }
 
-// besiege waits until every head of a place has what it is due.
+// besiege waits until every head of a place has its final statuses.
 func (t *trial) besiege(ctx context.Context, at *fixture, s siege) error {
 	select {
 	case address := <-s.log.serving:
@@ -223,7 +223,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A journal keeps what a server logs and finds where it listens.
+// A journal keeps a server's log and finds its address.
 type journal struct {
 	serving chan string
 
@@ -248,7 +248,7 @@ func (j *journal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is all that was logged.
+// String returns the logged text.
 func (j *journal) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 	mostMistakes = 100_000
 )
 
-// renderers write what a report has in each form.
+// renderers write a report in each form.
 var renderers = []struct {
 	name   string
 	render func(io.Writer, *report.Report) error
@@ -69,7 +69,7 @@ func mistakes() []schema.Problem {
 	return out
 }
 
-// rendered has a process of its own render as many rows as there can be in each form.
+// rendered makes a separate process render the most rows in each form.
 func (t *trial) rendered(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -88,8 +88,8 @@ func (t *trial) rendered(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// changedCases is a report of as many as there can be. It is made in parts, since what makes
-// a part takes more than the part.
+// changedCases is a report with the most cases. It is made in parts, since making a
+// part takes more memory than the part.
 func changedCases() *report.Report {
 	const parts = 20
 	var whole *report.Report
@@ -110,7 +110,7 @@ func changedCases() *report.Report {
 
 // renderForm renders one form into nothing.
 func renderForm(name string) error {
-	debug.SetGCPercent(12) // as gavel does where much memory is in use
+	debug.SetGCPercent(12) // like gavel when much memory is in use
 	r := changedCases()
 	debug.FreeOSMemory()
 	for _, form := range renderers {

@@ -1,12 +1,12 @@
-// Command picture draws what people see of Gavel. It reads a comment as Markdown on
-// stdin and writes a page that shows it as a forge does, or with -png pictures of it
-// in both themes. The pictures of the README are made by
+// Command picture draws the parts of Gavel that people see. It reads a comment as
+// Markdown on stdin and writes a page that shows it as a forge does, or with -png
+// pictures of it in both themes. The pictures of the README are made by
 //
 //	go -C examples/research run ./picture -readme
 //
-// from the comment of gavel demo in examples/mixed and from the frames that the
-// tests of the screen store. Pictures of comments need Chromium and a font with emoji,
-// in Debian chromium and fonts-noto-color-emoji.
+// from the comment of gavel demo in examples/mixed and from the frames that the tests
+// of the screen store. Pictures of comments need Chromium and a font with emoji, in
+// Debian chromium and fonts-noto-color-emoji.
 package main
 
 import (
@@ -136,7 +136,8 @@ func render(text []byte, theme string) ([]byte, error) {
 // tallest is the height of a page before the empty rows at its end are cut off.
 const tallest = 6000
 
-// photograph has Chromium draw a page into a file, which names the page that it shows.
+// photograph makes Chromium draw a page into a file, which names the page that it
+// shows.
 func photograph(page []byte, file string, width int) error {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"image/png"
 )
 
-// cropped is a picture without the rows at its end that have one color.
+// cropped returns a picture without the rows at its end that have one color.
 func cropped(raw []byte) ([]byte, error) {
 	whole, err := png.Decode(bytes.NewReader(raw))
 	if err != nil {
@@ -41,8 +41,8 @@ func oneColor(picture image.Image, y int, want color.Color) bool {
 	return true
 }
 
-// stamped adds what the picture was drawn from, as the text that PNG has for that.
-// The end of a PNG is its last 12 bytes.
+// stamped adds the source of the picture, as a text of the PNG. The end of a PNG is its
+// last 12 bytes.
 func stamped(picture, page []byte) []byte {
 	const end = 12
 	body := append([]byte("tEXt"), stamp(page)...)
@@ -53,7 +53,7 @@ func stamped(picture, page []byte) []byte {
 	return append(out, picture[len(picture)-end:]...)
 }
 
-// stamp is that text: its name and the digest of the page.
+// stamp returns that text: its name and the digest of the page.
 func stamp(page []byte) []byte {
 	return fmt.Appendf(nil, "Source\x00sha256:%x", sha256.Sum256(page))
 }

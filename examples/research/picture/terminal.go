@@ -19,13 +19,13 @@ const (
 // mark is a change of the style in a stored frame: ‹38;5;210› is red, ‹› plain.
 var mark = regexp.MustCompile(`‹([0-9;]*)›`)
 
-// A style is what the marks say of the text after them.
+// A style is the meaning of the marks for the text after them.
 type style struct {
-	text, ground string // colors; empty for those of the terminal
+	text, ground string // colors; empty for the terminal's
 	bold         bool
 }
 
-// terminal makes a picture of a frame of a terminal, as the tests of the screen store
+// terminal makes a picture from a frame of a terminal, as the tests of the screen store
 // it. The text of the picture can be selected.
 func terminal(frame, theme string) ([]byte, error) {
 	text, ground := "#1f2328", "#ffffff"
@@ -70,7 +70,7 @@ func drawLine(out *bytes.Buffer, line string, row int) (int, error) {
 	return column, nil
 }
 
-// word is what is drawn at once: browsers do not agree on spaces.
+// word is the text that is drawn at once: browsers do not agree on spaces.
 var word = regexp.MustCompile(`[^ ]+`)
 
 // draw writes a text in a style. Each word begins in its column and has a fixed length,
@@ -95,7 +95,7 @@ func (s style) draw(out *bytes.Buffer, text string, row, column int) {
 	}
 }
 
-// styled reads the numbers of a mark, those of an escape sequence.
+// styled reads the numbers of a mark, which are those of an escape sequence.
 func styled(numbers string) (style, error) {
 	s := style{}
 	left := strings.Split(numbers, ";")
@@ -123,7 +123,8 @@ func styled(numbers string) (style, error) {
 	return s, nil
 }
 
-// palette is one of the 256 colors of terminals, from 16 on, where all terminals agree.
+// palette returns one of the 256 colors of terminals, from 16 on, where all terminals
+// agree.
 func palette(number string) (string, error) {
 	n, err := strconv.Atoi(number)
 	switch {

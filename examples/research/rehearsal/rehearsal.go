@@ -1,9 +1,9 @@
 // Package rehearsal runs the pipeline over pull requests whose truth only package
-// simulation knows: with a repository of two sides, a ledger, and a model that
-// answers on the wire.
+// simulation knows: with a repository of two sides, a ledger, and a model that answers
+// on the wire.
 //
-// Most callers want [New] and [Stage.Run]. The pipeline must ask and say what
-// package confirm asks and says of the same pull request by itself.
+// Most callers want [New] and [Stage.Run]. The pipeline must make the same requests and
+// decisions as package confirm alone for the same pull request.
 package rehearsal
 
 import (
@@ -37,23 +37,24 @@ type Stage struct {
 	cell  simulation.Cell
 	cases []confirm.Case
 	store *ledger.Ledger
-	// server is the model; nil where another process has it, at url.
+	// server is the model; nil if another process has it, at url.
 	server *httptest.Server
 	url    string
 	// AtOnce is how many calls run at once; 0 is one.
 	AtOnce int
 	// Settings are further lines of gavel.yaml.
 	Settings string
-	// Spoil, when set, is told about each call before it is answered: an outage answers
-	// with its text where there is one, and with an error where its status is not 0.
-	// The next call gets what this one would have got. Calls do not overlap.
+	// Spoil, when set, is called before each answer: an outage answers with its text if
+	// there is one, and with an error if its status is not 0. The next call gets the
+	// answer that this one would have got. Calls do not overlap.
 	Spoil func(of confirm.Request) (text string, status int)
-	// Observe, when set, receives how the pipeline goes on.
+	// Observe, when set, receives the progress of the pipeline.
 	Observe func(controller.Progress)
 
 	mu sync.Mutex
-	// The fields below are guarded by mu. onCall is that of OnCall; past is true while history is made; asked
-	// counts the answers to each case and side, and given has all of them.
+	// The fields below are guarded by mu. onCall is the function of OnCall; past is
+	// true while history is made; asked counts the answers to each case and side, and
+	// given has all of them.
 	onCall func(n int) (drop bool)
 	past   bool
 	asked  map[confirm.Request]int
@@ -62,7 +63,7 @@ type Stage struct {
 	spoiled int
 }
 
-// An answer is what the model said to a request. No two have the same text.
+// An answer is the model's reply to a request. No two have the same text.
 type answer struct {
 	of   confirm.Request
 	text string
@@ -81,8 +82,8 @@ func New(ctx context.Context, pull *simulation.Pull, cell simulation.Cell, dir s
 	return s, nil
 }
 
-// Join returns a stage whose model is that of another process, see [Stage.URL]. The
-// caller must call Close.
+// Join returns a stage with another process's model, see [Stage.URL]. The caller must
+// call Close.
 func Join(ctx context.Context, url string, cell simulation.Cell, dir string) (*Stage, error) {
 	store, err := ledger.Open(ctx, ledger.Config{Path: filepath.Join(dir, "ledger.db")})
 	if err != nil {
@@ -91,7 +92,7 @@ func Join(ctx context.Context, url string, cell simulation.Cell, dir string) (*S
 	return &Stage{cell: cell, store: store, url: url}, nil
 }
 
-// URL is where the model answers.
+// URL returns the address of the model.
 func (s *Stage) URL() string { return s.url }
 
 // Close ends the model and the ledger.
@@ -102,24 +103,24 @@ func (s *Stage) Close() error {
 	return s.store.Close()
 }
 
-// Calls is how many calls were answered, without those that made the history and
-// those that an outage spoiled.
+// Calls returns how many calls were answered, without those for the history and those
+// that an outage spoiled.
 func (s *Stage) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.given)
 }
 
-// Spoiled is how many calls an outage answered.
+// Spoiled returns how many calls an outage answered.
 func (s *Stage) Spoiled() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spoiled
 }
 
-// Lose takes those answers back that a process did not store before it was killed:
-// the same will be given again. It returns how many they are. An answer may be stored
-// before one that was given earlier.
+// Lose takes back the answers that a process did not store before it was killed: the
+// same ones will be given again. It returns their number. An answer may be stored
+// before an earlier one.
 func (s *Stage) Lose(ctx context.Context) (int, error) {
 	var stored strings.Builder
 	err := s.store.Export(ctx, func(entry json.RawMessage) error {
@@ -163,8 +164,8 @@ func (s *Stage) MakeHistory(ctx context.Context) error {
 	return nil
 }
 
-// OnCall has a function told the number of each call before it is answered; where it
-// returns true, the call gets no answer. Calls do not overlap.
+// OnCall calls a function with the number of each call before its answer; if it returns
+// true, the call gets no answer. Calls do not overlap.
 func (s *Stage) OnCall(tell func(n int) (drop bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +207,7 @@ func (s *Stage) execute(ctx context.Context, req controller.Request) (*report.Re
 
 const domainFile = "test_definitions/d/domain.json"
 
-// checkout is the repository at a side, which the prompt names.
+// checkout returns the repository at a side, which the prompt names.
 func (s *Stage) checkout(side string) (controller.Checkout, error) {
 	files := fstest.MapFS{domainFile: {Data: []byte(`{"id": "d", "name": "D", "evaluator_id": "keyword", "system_prompt": "` + side + `"}`)}}
 	for i := range s.cell.Cases {
@@ -221,7 +222,7 @@ func (s *Stage) checkout(side string) (controller.Checkout, error) {
 	return controller.Checkout{Commit: strings.Repeat(side[:1], 40), FS: files, Config: cfg}, nil
 }
 
-// serve is the model: the truth decides what it says.
+// serve is the model: the truth decides its answers.
 func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 	var req struct {
 		Messages []struct{ Role, Content string }
@@ -251,8 +252,8 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// answer is what is said of a case next; false where nothing is. A status that is not
-// 0 is that of an error.
+// answer returns the next reply for a case; false if there is none. A status other than
+// 0 is an error.
 func (s *Stage) answer(side, number string) (text string, status int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +288,7 @@ func (s *Stage) answer(side, number string) (text string, status int, ok bool) {
 	return text, 0, true
 }
 
-// truth is yes where the n-th answer makes the case pass.
+// truth returns "yes" if the n-th answer makes the case pass.
 func (s *Stage) truth(of confirm.Request, n int) string {
 	first, fresh := of.Side == confirm.Head, s.cell.History == 0
 	var o confirm.Outcome

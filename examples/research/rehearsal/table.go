@@ -13,11 +13,11 @@ import (
 	"github.com/gavel-evals/gavel/examples/research/simulation"
 )
 
-// A Decision is what is said of a pull request.
+// A Decision is the result for a pull request.
 type Decision struct {
-	// Classes are those of the cases in their order, and then the mean's state.
+	// Classes are the classes of the cases in their order, and then the mean's state.
 	Classes []string
-	// Calls is how many measurements it took, those of the first outcomes included.
+	// Calls is how many measurements it took, including the first outcomes.
 	Calls int
 	// Alarm says that something was called.
 	Alarm bool
@@ -28,7 +28,7 @@ func (d Decision) Same(other Decision) bool {
 	return d.Calls == other.Calls && d.Alarm == other.Alarm && slices.Equal(d.Classes, other.Classes)
 }
 
-// Alone is what package confirm decides about a pull request in memory.
+// Alone returns package confirm's decision about a pull request in memory.
 func Alone(pull *simulation.Pull, cell simulation.Cell) Decision {
 	p := confirm.New(pull.Cases(), confirm.Options{Budget: -1})
 	for batch := range p.Batches() {
@@ -48,7 +48,7 @@ func Alone(pull *simulation.Pull, cell simulation.Cell) Decision {
 	return d
 }
 
-// Decided is what a report of the stage says, with the calls that were answered.
+// Decided returns the decision in a report of the stage, with the answered calls.
 func (s *Stage) Decided(r *report.Report) Decision {
 	d := Decision{Calls: s.Calls(), Alarm: r.Remeasured.Mean.Called}
 	for _, row := range r.Cases {
@@ -67,9 +67,9 @@ type Row struct {
 	Pulls int
 }
 
-// Rows are those of the kept table: both truths, both sizes, with a history and
-// without. A case is broken in the small ones only: of a large one that takes
-// nothing else, and each takes long.
+// Rows returns the rows of the kept table: both truths, both sizes, with a history and
+// without. Only small ones have a broken case: a large one would test nothing else, and
+// each takes long.
 func Rows() (rows []Row) {
 	for _, c := range []simulation.Cell{
 		{Truth: simulation.Mixed, Cases: 20}, {Truth: simulation.Mixed, Cases: 20, Broken: 1},
@@ -103,7 +103,7 @@ differ   pull requests with other calls or other classes than in memory
 }
 
 // Line judges the pull requests of a row and returns its line of the table. Each has
-// a ledger of its own, which is removed afterwards.
+// its own ledger, which is removed afterwards.
 func (r Row) Line(ctx context.Context) (string, error) {
 	var alarms, calls, alone, differ int
 	for number := range r.Pulls {
@@ -127,13 +127,13 @@ func (r Row) Line(ctx context.Context) (string, error) {
 		c.Truth.Name, c.Cases, c.History, c.Broken, r.Pulls, 100*each(alarms), each(calls), each(alone), differ), " "), nil
 }
 
-// judge puts a pull request on a stage of its own.
+// judge puts a pull request on its own stage.
 func judge(ctx context.Context, pull *simulation.Pull, cell simulation.Cell) (d Decision, err error) {
 	dir, err := os.MkdirTemp("", "rehearsal")
 	if err != nil {
 		return d, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left there is a ledger nobody reads
+	defer func() { _ = os.RemoveAll(dir) }() // a ledger that is left there disturbs nobody
 	s, err := New(ctx, pull, cell, dir)
 	if err != nil {
 		return d, err

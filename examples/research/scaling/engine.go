@@ -2,7 +2,7 @@ package main
 
 import "container/heap"
 
-// A station is where cases wait for one of its servers, first come, first served.
+// A station has servers for which cases wait, first come, first served.
 type station struct {
 	name    string
 	servers int
@@ -18,9 +18,10 @@ type step struct {
 
 const nowhere = -1
 
-// A course is what is simulated: so many cases, each of which takes the steps one after the
-// other. places is how many cases are in progress at once. Where arrive is set, there are no
-// places, and cases begin when they arrive, so many seconds after the one before.
+// A course is the subject of the simulation: a number of cases, each of which takes the
+// steps one after the other. places is how many cases are in progress at once. If
+// arrive is set, there are no places, and cases begin when they arrive, this many
+// seconds after the one before.
 type course struct {
 	stations []station
 	steps    []step
@@ -31,7 +32,7 @@ type course struct {
 	draw func() float64
 }
 
-// A use is what became of a station: for how many seconds its servers were busy, all
+// A use is the result for a station: for how many seconds its servers were busy, all
 // together, and how long cases waited for one.
 type use struct {
 	busy, waited float64

@@ -1,10 +1,11 @@
-// Command scaling predicts how long many workers take for many cases, what that costs, and
-// what breaks first, by a discrete-event simulation with service times that were measured:
+// Command scaling predicts how long many workers take for many cases, their cost, and
+// the first bottleneck, by a discrete-event simulation with service times that were
+// measured:
 //
 //	go -C examples/research run ./scaling
 //
-// With -measured it predicts what go run ./cmd/internal/crash -throughput measures on one
-// machine with two cores.
+// With -measured it predicts what go run ./cmd/internal/crash -throughput measures on
+// one machine with two cores.
 package main
 
 import (

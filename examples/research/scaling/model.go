@@ -18,14 +18,15 @@ const (
 	settling  = 0.002
 	logged    = 15_300 // bytes of log for a case of one call
 	perCall   = 900    // and for each call more
-	// payload is what is kept of a case and of each call, in bytes.
+	// payload is the stored size of a case and of each call, in bytes.
 	payload, kept = 3_500, 700
 	// flush is until the log is on disk. Others use the processors meanwhile.
 	flush = 0.001
-	// planning is what fetching and planning a repository takes on a worker.
+	// planning is how long a worker takes to fetch and plan a repository.
 	planning = 0.5
-	// polling is how many statements a worker has executed each second whatever it does:
-	// four settlements of six, two signs of life of four, and five looks for tasks.
+	// polling is how many statements a worker executes each second regardless of its
+	// work: four settlements of six, two signs of life of four, and five looks for
+	// tasks.
 	polling = 33
 	// settled is how often a worker settles its share of a target, each second.
 	settled = 4
@@ -34,15 +35,16 @@ const (
 const (
 	// statements of a case before and after its calls. Each call has one.
 	before, after = 3, 2
-	// price is that of a call, and rent that of a worker for an hour, in dollars.
+	// price is the price of a call, and rent the price of a worker for an hour, in
+	// dollars.
 	price, rent = 0.001, 0.05
 )
 
-// A setting is where cases are judged.
+// A setting is an environment in which cases are judged.
 type setting struct {
 	workers, places int
-	// cores are those of each worker. Where together is set they are those of the one
-	// machine that has the workers, the database, the server and the models.
+	// cores are the cores of each worker. If together is set they are the cores of the
+	// one machine that has the workers, the database, the server and the models.
 	cores    int
 	together bool
 	// database is how many cores it has, and slots how many calls the models answer at
@@ -53,11 +55,11 @@ type setting struct {
 	repositories    int
 }
 
-// A forecast is what becomes of a setting.
+// A forecast is the result for a setting.
 type forecast struct {
 	makespan float64
-	// The shares of the time that processors of workers, those of the database, and the
-	// lock of a target's shares are busy.
+	// The shares of the time in which the processors of workers, those of the database,
+	// and the lock of a target's shares are busy.
 	processors, database, lock float64
 	statements                 float64 // a second
 	log                        float64 // bytes
@@ -117,15 +119,15 @@ func (s setting) predict() forecast {
 	return f
 }
 
-// planned is how often workers fetch and plan repositories: the cases of each go to
-// workers at random, and every worker that gets one plans its repository.
+// planned returns how often workers fetch and plan repositories: the cases of each go
+// to workers at random, and every worker that gets one plans its repository.
 func (s setting) planned() float64 {
 	w := float64(s.workers)
 	each := float64(s.cases) / float64(s.repositories)
 	return float64(s.repositories) * w * (1 - math.Pow(1-1/w, each))
 }
 
-// breaks names what is used up first, or what holds the setting back most.
+// breaks names the resource that is used up first, or that limits the setting most.
 func (f forecast) breaks() string {
 	switch {
 	case math.IsInf(f.makespan, 1):

@@ -1,7 +1,7 @@
-// Command simulate prints how often package confirm is wrong about pull requests
-// whose truth only the simulation knows, as simulation/table.txt keeps it. With
-// -pipeline it prints what the whole pipeline says of such pull requests, as
-// rehearsal/table.txt keeps it.
+// Command simulate prints how often package confirm is wrong about pull requests whose
+// truth only the simulation knows; simulation/table.txt keeps the result. With
+// -pipeline it prints the results of the whole pipeline for such pull requests, which
+// rehearsal/table.txt keeps.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// simulate prints the sections that are named, or all where none is.
+// simulate prints the named sections, or all if none is named.
 func simulate(w io.Writer, only string) error {
 	sections := simulation.Sections()
 	if only != "" {

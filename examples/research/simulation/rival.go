@@ -6,10 +6,10 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// RunFixed lets the usual procedures decide about the pull requests that [Run]
-// decides about: n runs a side of every case. With one run every case that passed
-// at base and fails at head is called, with more those of Fisher's test and the
-// procedure of Benjamini and Hochberg at 0.05.
+// RunFixed lets the usual procedures decide about the same pull requests as [Run]: n
+// runs a side of every case. With one run every case that passed at base and fails at
+// head is called, with more those that Fisher's test and the procedure of Benjamini and
+// Hochberg call at 0.05.
 func RunFixed(cell Cell, n, pulls int, seed uint64) Tally {
 	tally := Tally{Pulls: pulls}
 	for i := range pulls {
@@ -44,7 +44,7 @@ func (p *Pull) passes(i int, side confirm.Side, n int) (c stats.Count) {
 	return c
 }
 
-// one is 1 for a pass.
+// one returns 1 for a pass.
 func one(o confirm.Outcome) int {
 	if o.Verdict == verdict.Pass {
 		return 1
@@ -52,8 +52,8 @@ func one(o confirm.Outcome) int {
 	return 0
 }
 
-// RunStored lets the procedure decide that puts stored measurements of base into its
-// tests: it takes fewer calls, and holds only as long as base is what it was. The cells
+// RunStored applies the procedure that puts stored measurements of base into its tests:
+// it takes fewer calls, and is valid only as long as base stays unchanged. The cells
 // have a history.
 func RunStored(cell Cell, pulls int, seed uint64) Tally {
 	tally := Tally{Pulls: pulls}
@@ -71,8 +71,8 @@ type suspect struct {
 	live       bool
 }
 
-// stored looks at each suspect after each rerun at head, against all that is stored of
-// it, and at the first outcomes of all cases against what is stored of them.
+// stored looks at each suspect after each rerun at head, against all its stored
+// outcomes, and at the first outcomes of all cases against their stored ones.
 func (p *Pull) stored(t *Tally) {
 	const alpha, looks = 0.05, 12
 	cases := p.Cases()
@@ -98,7 +98,7 @@ func (p *Pull) stored(t *Tally) {
 		limit := .8 * alpha * float64(p.settle(suspects, called)) / float64(max(1, len(suspects)))
 		live := false
 		for _, s := range suspects {
-			// The sequence has a base of its own once head has been measured as often.
+			// The sequence gets its own base once head has been measured as often.
 			s.live = s.live && !called[s.place] && s.head.Of < looks &&
 				test.Power(s.base, s.head, stats.Assumption{Base: .97, Head: .5}, limit) >= .2
 			if !s.live {
@@ -124,7 +124,8 @@ func (p *Pull) stored(t *Tally) {
 	p.count(called, mean, t)
 }
 
-// settle notes which suspects are called, and says how many may still be or are.
+// settle records which suspects are called, and returns how many may still be called or
+// are.
 func (p *Pull) settle(suspects []*suspect, called []bool) (open int) {
 	ps := make([]float64, len(suspects))
 	for i, s := range suspects {

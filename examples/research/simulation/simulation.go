@@ -1,6 +1,6 @@
-// Package simulation measures how often package confirm is wrong. It runs the
-// procedure over pull requests whose cases have probabilities that only the
-// simulation knows, and counts what the procedure says of them.
+// Package simulation measures how often package confirm is wrong. It runs the procedure
+// over pull requests whose cases have probabilities that only the simulation knows, and
+// counts its decisions.
 //
 // Most callers want [Run].
 package simulation
@@ -96,37 +96,37 @@ type Cell struct {
 // Changed reports whether head differs from base.
 func (c Cell) Changed() bool { return c.Broken > 0 || c.Weak > 0 || c.Fall > 0 }
 
-// A Tally counts what was said of the pull requests of a cell.
+// A Tally counts the decisions about the pull requests of a cell.
 type Tally struct {
 	Pulls int
-	// Alarms counts those of which anything was called, Means those of which the
-	// mean was.
+	// Alarms counts the pull requests with any call, Means those with a call of the
+	// mean.
 	Alarms, Means int
-	// Caught counts those of which a changed case, or the mean, was called.
+	// Caught counts the pull requests in which a changed case, or the mean, was called.
 	Caught int
-	// Changed and Found count changed cases, and those of them that were called;
-	// Wrong counts calls of other cases.
+	// Changed and Found count changed cases, and the called ones of them; Wrong counts
+	// calls of other cases.
 	Changed, Found, Wrong int
-	// Calls counts all measurements, those at head first.
+	// Calls counts all measurements, first those at head.
 	Calls int
 	// Covered counts the intervals that contain the true difference, of Intervals.
 	Covered, Intervals int
 }
 
-// Rate is n per pull request.
+// Rate returns n per pull request.
 func (t Tally) Rate(n int) float64 { return float64(n) / float64(t.Pulls) }
 
-// Error is the standard error of such a rate.
+// Error returns the standard error of such a rate.
 func (t Tally) Error(n int) float64 {
 	p := t.Rate(n)
 	return math.Sqrt(p * (1 - p) / float64(t.Pulls))
 }
 
-// Extra is the mean number of measurements beyond one a case at head.
+// Extra returns the mean number of measurements beyond one a case at head.
 func (t Tally) Extra(cases int) float64 { return t.Rate(t.Calls) - float64(cases) }
 
-// Run lets the procedure decide about so many pull requests of a cell. The same
-// seed gives the same tally.
+// Run lets the procedure decide about this many pull requests of a cell. The same seed
+// gives the same tally.
 func Run(cell Cell, options confirm.Options, pulls int, seed uint64) Tally {
 	tally := Tally{Pulls: pulls}
 	for i := range pulls {
@@ -145,7 +145,7 @@ type Pull struct {
 	changed          []bool
 }
 
-// NewPull draws one pull request of a cell: that of a number among those of a seed.
+// NewPull draws one pull request of a cell: the one with this number under a seed.
 func NewPull(cell Cell, seed, number uint64) *Pull { return newPull(cell, seed, number) }
 
 func newPull(cell Cell, seed, number uint64) *Pull {
@@ -182,7 +182,7 @@ func newPull(cell Cell, seed, number uint64) *Pull {
 	return p
 }
 
-// Cases are what the procedure is told at first.
+// Cases returns the first input of the procedure.
 func (p *Pull) Cases() []confirm.Case {
 	cases := make([]confirm.Case, p.cell.Cases)
 	for i := range cases {
@@ -203,7 +203,7 @@ func (p *Pull) Cases() []confirm.Case {
 	return cases
 }
 
-// Measure is the answer to a request. It depends on nothing but the request.
+// Measure returns the answer to a request. It depends on the request alone.
 func (p *Pull) Measure(r confirm.Request) confirm.Outcome {
 	q := [][]float64{p.base, p.head}[r.Side][r.Case]
 	return p.outcome(r.Case, again+int(r.Side), r.Ordinal, q)
@@ -217,12 +217,12 @@ const (
 	spoiled = again + 2
 )
 
-// began is when the first outcomes are measured: those of a case at the same time on both
-// sides, and of the next one a quarter of a second later.
+// began returns when the first outcomes are measured: both sides of a case at the same
+// time, and the next case a quarter of a second later.
 var began = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// first draws the first outcome at a side, which an outage may spoil: half of what is
-// measured in it ends in an error, and half fails.
+// first draws the first outcome at a side, which an outage may spoil: half of its
+// measurements end in an error, and half fail.
 func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
 	n := p.cell.Cases
 	out := p.outcome(i, first, int(side), q)
@@ -254,9 +254,9 @@ func (p *Pull) outcome(i, series, ordinal int, q float64) confirm.Outcome {
 	return confirm.Outcome{Verdict: verdict.Fail}
 }
 
-// luck is uniform in [0,1), and independent for each place, series and ordinal:
-// the generator of G. L. Steele, D. Lea and C. H. Flood (Fast Splittable
-// Pseudorandom Number Generators, OOPSLA 2014) over their combination.
+// luck is uniform in [0,1), and independent for each place, series and ordinal: the
+// generator of G. L. Steele, D. Lea and C. H. Flood (Fast Splittable Pseudorandom
+// Number Generators, OOPSLA 2014) over their combination.
 func (p *Pull) luck(place uint64, series, ordinal int) float64 {
 	z := p.key + place<<28 + uint64(series)<<24 + uint64(ordinal)
 	for range 2 {
@@ -268,7 +268,7 @@ func (p *Pull) luck(place uint64, series, ordinal int) float64 {
 	return float64(z>>11) / (1 << 53)
 }
 
-// decide runs the procedure and counts what it says.
+// decide runs the procedure and counts its decisions.
 func (p *Pull) decide(options confirm.Options, t *Tally) {
 	procedure := confirm.New(p.Cases(), options)
 	for batch := range procedure.Batches() {
@@ -297,7 +297,7 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 	}
 }
 
-// count adds what was called: which cases, and whether their mean was.
+// count adds the calls: which cases, and whether their mean.
 func (p *Pull) count(called []bool, mean bool, t *Tally) {
 	alarm, caught := mean, mean && p.cell.Changed()
 	for i, c := range called {
@@ -321,7 +321,7 @@ func (p *Pull) count(called []bool, mean bool, t *Tally) {
 	}
 }
 
-// difference is the true mean difference of the first pairs.
+// difference returns the true mean difference of the first pairs.
 func (p *Pull) difference() float64 {
 	base := p.base
 	if p.cell.History > 0 {

@@ -28,10 +28,10 @@ type Row struct {
 	Stored bool
 }
 
-// Seed is that of the kept table.
+// Seed is the seed of the kept table.
 const Seed = 20260101
 
-// Sections are all parts of the table.
+// Sections returns all parts of the table.
 func Sections() []Section {
 	return []Section{
 		{"null", "Nothing changed", null()},
@@ -56,8 +56,8 @@ var (
 // unbounded are the options without a budget.
 var unbounded = confirm.Options{Budget: -1}
 
-// row is one without a budget. It has fewer pull requests that change something,
-// since each tells more.
+// row returns a row without a budget. It has fewer pull requests that change something,
+// since each is more informative.
 func row(c Cell) Row {
 	pulls := 2000
 	if c.Changed() {
@@ -77,7 +77,7 @@ func null() (rows []Row) {
 	return rows
 }
 
-// drifted are cells with each of the drifts.
+// drifted returns cells with each of the drifts.
 func drifted(c Cell) (rows []Row) {
 	for _, drift := range []float64{.05, .1, .2} {
 		c.Drift = drift
@@ -243,7 +243,7 @@ func (r Row) run() Tally {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(of)) }
 
-// kind returns what is particular about a row.
+// kind returns the special properties of a row.
 func (r Row) kind() string {
 	var parts []string
 	add := func(format string, value any, said bool) {
@@ -280,8 +280,8 @@ func fixed() (rows []Row) {
 	return rows
 }
 
-// histories show what stored measurements in the tests would spare, and what they would
-// cost once the model is not what it was.
+// histories show the savings from stored measurements in the tests, and their cost once
+// the model has changed.
 func histories() (rows []Row) {
 	for _, c := range []Cell{
 		{Truth: Mixed, Cases: 200, History: 5}, {Truth: Mixed, Cases: 200, History: 20},
