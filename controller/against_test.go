@@ -80,8 +80,8 @@ func lines(r *report.Report) []string {
 	return out
 }
 
-// TestSeveralTargets holds that every case is judged by every target, that no
-// verdict of one stands for another, and that what is known is not paid again.
+// TestSeveralTargets holds that every case is judged by every target, that no verdict
+// of one counts for another, and that a known verdict is not paid again.
 func TestSeveralTargets(t *testing.T) {
 	b, other := newFixture(t), &forgetful{}
 	want := []string{

@@ -316,7 +316,7 @@ func TestOutOfTheScore(t *testing.T) {
 }
 
 // TestUndecidedScores: an error and a budget that is too small leave min_score open,
-// and what is affected is judged before what the gate asks for.
+// and affected cases are judged before those that only the gate needs.
 func TestUndecidedScores(t *testing.T) {
 	head, changed := sumAs(`{"id": "sum", "name": "Sum", "prompt": "one + one?", "expected": {"answer": 2}}`)
 	for _, tt := range []struct {
@@ -352,8 +352,8 @@ func TestUndecidedScores(t *testing.T) {
 	}
 }
 
-// TestAskedOfADeployedAgent: nobody knows which version of an agent answers, and yet the
-// verdict of a case that is the same on both sides stands for both of them.
+// TestAskedOfADeployedAgent: the version of the agent that answers is unknown, and yet
+// the verdict of a case that is the same on both sides counts for both of them.
 func TestAskedOfADeployedAgent(t *testing.T) {
 	head, changed := clone(files(), map[string]string{"README.md": "hello"})
 	for _, template := range []string{"", "https://pr-{pr}.example"} {

@@ -161,7 +161,7 @@ func (r benchRepo) snapshots(path string) snapshot.Store {
 	return snapshot.Store{Path: path, Changed: r.repo.Changed}
 }
 
-// plan is what gavel plan --base does for one changed file.
+// plan does the work of gavel plan --base for one changed file.
 func (r benchRepo) plan(b *testing.B, snapshot *load.Snapshot) {
 	b.Helper()
 	base := r.at(b, r.base)
@@ -177,9 +177,9 @@ func (r benchRepo) plan(b *testing.B, snapshot *load.Snapshot) {
 	}
 }
 
-// BenchmarkPlan is the affected set of one changed file among 100,000: with
-// the repository open, as a watch has it, and in a process that opens it and
-// reads what is remembered of base.
+// BenchmarkPlan is the affected set of one changed file among 100,000: with the
+// repository open, as in a watch, and in a process that opens it and reads the
+// remembered base.
 func BenchmarkPlan(b *testing.B) {
 	dir := generated(b, 100_000, mixed)
 	stored := filepath.Join(b.TempDir(), "definitions")

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// BenchmarkUnchanged plans and reports a working tree in which nothing changed
-// and whose verdicts are stored, with every case loaded and from what is
-// remembered. held-B/case is what a plan holds.
+// BenchmarkUnchanged plans and reports a working tree in which nothing changed and
+// whose verdicts are stored, with every case loaded and from memory. held-B/case is the
+// size of a plan.
 func BenchmarkUnchanged(b *testing.B) {
 	const n = 10_000
 	dir := generated(b, n, domains)

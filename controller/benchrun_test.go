@@ -50,7 +50,7 @@ type benchRun struct {
 	config     *config.Config
 }
 
-// execute is what gavel run does: load, plan, run, store, report.
+// execute does the work of gavel run: load, plan, run, store, report.
 func (r benchRun) execute(b *testing.B) *report.Report {
 	b.Helper()
 	store, err := ledger.Open(b.Context(), ledger.Config{Path: r.store})

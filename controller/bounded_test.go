@@ -63,8 +63,8 @@ func changedFiles(was, is map[string]string) func(context.Context, []string) ([]
 	return func(context.Context, []string) ([]string, error) { return changed, nil }
 }
 
-// TestAbusePlansAreBounded: whatever way a head is planned in, more new cases than a stranger may
-// add are an error, and what is within the bound is planned (abuse 40).
+// TestAbusePlansAreBounded: whatever way a head is planned in, more new cases than a
+// stranger may add are an error, and a number within the bound is planned (abuse 40).
 func TestAbusePlansAreBounded(t *testing.T) {
 	was := plainTests()
 	base := stateOf(t, strings.Repeat("b", 40), was)
@@ -87,7 +87,8 @@ func TestAbusePlansAreBounded(t *testing.T) {
 	}
 }
 
-// An ending file system ends a context at a file, and counts what is opened after that.
+// An ending file system ends a context at a file, and counts the files that are opened
+// after that.
 type ending struct {
 	fs.FS
 	end   context.CancelFunc

@@ -104,10 +104,10 @@ func judgeAll(t *testing.T, store *ledger.Ledger, texts map[string]string, p *ta
 	return report, prepared
 }
 
-// conversationFiles are a test case with all that the dialect has: the
-// simulator opens, tools are answered by mocks of every kind and by none, a
-// call means what is expected in other words, the judge has to be asked twice,
-// and a tool ends the conversation.
+// conversationFiles are a test case with all features of the dialect: the simulator
+// opens, tools are answered by mocks of every kind and by none, a call matches the
+// expectation in other words, the judge has to be asked twice, and a tool ends the
+// conversation.
 func conversationFiles() map[string]string {
 	return map[string]string{
 		"gavel.yaml": `

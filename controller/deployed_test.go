@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
-// A desk is a repository whose bot is built from a prompt, with what is asked of it.
+// A desk is a repository whose bot is built from a prompt, with the bot's questions.
 type desk struct {
 	fixture
 	// base and head are the configurations of the sides.
@@ -37,8 +37,7 @@ func deskOf(t *testing.T, targets ...config.Target) *desk {
 	return &desk{fixture: newFixture(t), base: cfg, head: cfg}
 }
 
-// judge compares a change with what base has, of which known says whether base was
-// judged before.
+// judge compares a change with base; known says whether base was judged before.
 func (d *desk) judge(t *testing.T, known bool, change map[string]string) *report.Report {
 	t.Helper()
 	base := files()
@@ -142,9 +141,9 @@ func TestWhoIsAskedForBase(t *testing.T) {
 	}
 }
 
-// TestADeployedTargetThatIsRebuilt is not asked for base, whatever it is called as: the
-// agent under test, or one behind the protocol of a model. Its stored verdict decides,
-// and head's reruns. A model is what it says, so that it is asked.
+// TestADeployedTargetThatIsRebuilt is not asked for base, in any role: the agent under
+// test, or one behind the protocol of a model. Its stored verdict decides, and head's
+// reruns. A model is its name, so it is asked.
 func TestADeployedTargetThatIsRebuilt(t *testing.T) {
 	rude := map[string]string{"prompts/system.md": "Be rude."}
 	inputs := []string{"prompts/**"}

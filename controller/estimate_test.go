@@ -75,9 +75,9 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestEstimateOfExamples holds that judges, simulated users, comparisons and
-// further attempts are counted: the comment after each row says what the example really takes. A brief
-// plan estimates the same from what is remembered, and reads no definition for it.
+// TestEstimateOfExamples holds that judges, simulated users, comparisons and further
+// attempts are counted: the comment after each row has the real number of the example.
+// A brief plan estimates the same from memory, and reads no definition for it.
 func TestEstimateOfExamples(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -85,7 +85,7 @@ func TestEstimateOfExamples(t *testing.T) {
 	}{
 		{"domain", report.Estimate{Calls: 17}},                   // 17
 		{"evalcase", report.Estimate{Calls: 16}},                 // 17, one for a tool
-		{"promptval", report.Estimate{Calls: 38, RetryCalls: 7}}, // 41, of which 3 to run a failure again; an editor may propose once more
+		{"promptval", report.Estimate{Calls: 38, RetryCalls: 7}}, // 41, 3 of them to run a failure again; an editor may propose once more
 		{"testcase", report.Estimate{Calls: 51}},                 // 30: conversations are shorter than 5 replies
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 		bot, extra  string
 		base, head  int
 		stored      bool
-		usual, most int // most -1: nothing is said
+		usual, most int // most -1: no message
 	}{
 		{"fresh base", bot, "", 2, 2, false, 1, 2 * 26},
 		{"stored base", bot, "", 6, 6, true, 1, 6 * 57},

@@ -145,8 +145,8 @@ func TestCommandsFromJobToJob(t *testing.T) {
 	}
 }
 
-// TestALostCache costs what was in it, once, and no answer: the commands of people
-// are on the pull request, and so are their answers.
+// TestALostCache costs its contents, once, and no answer: the commands of people are on
+// the pull request, and so are their answers.
 func TestALostCache(t *testing.T) {
 	p := newTalk(t, wrong, stranger)
 	head := p.resolve("topic")
@@ -246,8 +246,8 @@ func TestACancelBeforeAnyJob(t *testing.T) {
 	}
 }
 
-// TestTalk ends the job of a comment at once: nothing is asked of the forge,
-// nothing restored, and nothing of what was written is run (abuse 9).
+// TestTalk ends the job of a comment at once: it sends no request to the forge,
+// restores nothing, and runs no part of the comment (abuse 9).
 func TestTalk(t *testing.T) {
 	p := newTalk(t, "briefly", forgetest.Pull{})
 	before := len(p.forge.Requests())
@@ -308,7 +308,7 @@ func TestUnauthorizedApprovals(t *testing.T) {
 	if j = p.inProcess(); p.verdict(head) != "error" {
 		t.Errorf("the verdict is %q", p.verdict(head))
 	}
-	// Which head a part of its id means is told by a ledger, and this one is new.
+	// A ledger knows which head a part of its id means, and this one is new.
 	if _, stderr, code := j.event(t, "issue_comment", written(approve)); code != exitGate || p.reactions(short) != "-1" {
 		t.Errorf("shortened: exit code %d, reactions %q\n%s", code, p.reactions(short), stderr)
 	}

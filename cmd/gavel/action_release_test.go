@@ -179,7 +179,7 @@ func TestTheReleaseIsTriedWithItsOwnTool(t *testing.T) {
 	}
 }
 
-// TestThePageOnInstalling follows the page with an archive that stands for a released
+// TestThePageOnInstalling follows the page with an archive in the place of a released
 // one, and holds that the files, packages and systems that it names are made.
 func TestThePageOnInstalling(t *testing.T) {
 	for _, needed := range []string{"curl", "sha256sum"} {

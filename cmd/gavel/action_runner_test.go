@@ -36,7 +36,7 @@ func inAJob() {
 	os.Exit(code)
 }
 
-// A composite is what an action.yml holds.
+// A composite is the content of an action.yml.
 type composite struct {
 	Inputs map[string]struct{ Default string }
 	Runs   struct {
@@ -104,7 +104,7 @@ type machine struct {
 	outputs map[string]map[string]string // by step
 	failed  int                          // exit code of the first step that failed
 	log     bytes.Buffer
-	// restored and saved are keys, without those of the program.
+	// restored and saved are keys, without the keys of the program.
 	restored, saved []string
 	// artifacts are the files that were uploaded, by their names.
 	artifacts map[string]string
@@ -160,7 +160,7 @@ func (m *machine) expand(text string) string {
 	})
 }
 
-// value is that of one name.
+// value returns the value of a name.
 func (m *machine) value(name string) string {
 	fixed := map[string]string{"github.token": m.env["TOKEN"], "runner.os": "Linux", "runner.arch": "X64"}
 	if v, ok := fixed[name]; ok {
@@ -278,13 +278,13 @@ func (m *machine) tools() string {
 	return dir
 }
 
-// A cache is that of a repository.
+// A cache is the cache of a repository.
 type cache struct{ entries []entry }
 
 // An entry is found by its key and by the path that it was saved from.
 type entry struct{ scope, path, key, copy string }
 
-// defaultScope is that of the default branch, which every job reads.
+// defaultScope is the scope of the default branch, which every job reads.
 const defaultScope = "refs/heads/main"
 
 func (m *machine) restore(with map[string]string) map[string]string {

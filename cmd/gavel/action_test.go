@@ -165,7 +165,7 @@ func (p *project) commit(files map[string]string) string {
 	return gittest.Commit(p.t, p.folder, files)
 }
 
-// pull makes or moves the pull request 1 to what is checked out.
+// pull makes the pull request 1, or moves it to the checked out commit.
 func (p *project) pull(of forgetest.Pull) {
 	p.t.Helper()
 	of.Number, of.HeadSHA, of.BaseSHA = 1, p.resolve("HEAD"), p.resolve("main")
@@ -191,7 +191,7 @@ func (p *project) pullJob(event string, of forgetest.Pull) *machine {
 		p.resolve("refs/pull/1/head"), id, repo, p.resolve("main")))
 }
 
-// pushJob is a job for what was pushed to main after a commit.
+// pushJob is a job for a push to main after a commit.
 func (p *project) pushJob(before string) *machine {
 	p.t.Helper()
 	return p.job("push", defaultScope, payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, before, p.resolve("main")))

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// words are those of an expression: strings, operators, and names with dots.
+// words are the words of an expression: strings, operators, and names with dots.
 var words = regexp.MustCompile(`\s*('[^']*'|\|\||&&|==|!=|[(),]|[A-Za-z_.]+)`)
 
 // An expressed is an expression of a workflow that is evaluated as GitHub does.
@@ -262,7 +262,7 @@ func workflowFiles(t *testing.T) map[string]string {
 	return texts
 }
 
-// A workflow is what is read of the files here.
+// A workflow has the parts of a file that these tests read.
 type workflow struct {
 	On          map[string]any
 	Permissions map[string]string

@@ -36,7 +36,7 @@ targets:
 roles: {judge: grader, embedder: letters, simulator: user, extractor: grader}
 `
 
-// formFolders are the archives of forms: those of AgentV 4 and 5, Connexity and Evonic.
+// formFolders are the archives of forms, of AgentV 4 and 5, Connexity and Evonic.
 var formFolders = []string{"agentv", "connexity", "evonic"}
 
 // formArchives are the archives of the forms of one tool.
@@ -143,8 +143,8 @@ func comeTo(t *testing.T, stdout, server string) []string {
 	return got
 }
 
-// agentvServer is [formsServer] with judges that read what they are asked: grader, who is told
-// what to find, and strict, who finds nothing.
+// agentvServer is [formsServer] with judges that read their question: grader, whose
+// answer the question contains, and strict, who finds nothing.
 func agentvServer() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", formsServer())
@@ -182,7 +182,7 @@ func writeReply(w http.ResponseWriter, reply any) {
 	})
 }
 
-// userReply is what the simulated user says: hello first, and nothing more.
+// userReply is the message of the simulated user: hello first, and nothing more.
 func userReply(heard string) map[string]any {
 	if strings.Contains(heard, "You speak first") {
 		return map[string]any{"message": "Hello", "done": false}
@@ -195,14 +195,14 @@ var (
 	listedCriterion = regexp.MustCompile(`(?m)^- "([^"]+)": (.*)$`)
 	// toldScore matches what a definition tells the grader to give.
 	toldScore = regexp.MustCompile(`GIVE ([\d.]+)`)
-	// saidWord matches a word that the grader is told to look for in what was said.
+	// saidWord matches a word that the grader has to find in the transcript.
 	saidWord = regexp.MustCompile(`SAYS (\w+)`)
 	// askedFor matches the first field of the form in which the judge has to reply.
 	askedFor = regexp.MustCompile(`one JSON object \{"(\w+)"`)
 )
 
-// graderReply is what a judge replies. A text with GIVE 0.4 has that score, one with SAYS word
-// holds where the question has the word once more, and every other one holds.
+// graderReply is the reply of a judge. A text with GIVE 0.4 has that score, one with
+// SAYS word holds if the question has the word once more, and every other one holds.
 func graderReply(question string, strict bool) map[string]any {
 	give := func(text string) float64 {
 		switch told, word := toldScore.FindStringSubmatch(text), saidWord.FindStringSubmatch(text); {
@@ -245,8 +245,8 @@ var (
 	listedCall = regexp.MustCompile(`(?m)^(\d+)\. CALL `)
 )
 
-// metricsReply scores every metric of a conversation with 4 of 5, or as it is told, and every
-// outcome holds.
+// metricsReply scores every metric of a conversation with 4 of 5, or with the given
+// score, and every outcome holds.
 func metricsReply(question string, strict bool) map[string]any {
 	score := 4.0
 	if told := toldScore.FindStringSubmatch(question); told != nil {

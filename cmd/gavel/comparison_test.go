@@ -13,7 +13,7 @@ import (
 func TestTheComparison(t *testing.T) {
 	t.Parallel()
 	const judge = "version: 1\ndefault_target: model\ntargets:\n  model: {provider: mock, replies: [{reply: a}]}\nroles: {judge: model}\n"
-	// Each skeleton has a place for keys of the file and one for those of its test.
+	// Each skeleton has a place for keys of the file and one for keys of its test.
 	const (
 		matrix   = "prompts: [\"hi {{ name }}\"]\nproviders: [model]\nTOP\ntests: [{description: a, TEST}]\n"
 		evalcase = "TOP\ntests: [{id: a, input: hi, criteria: It greets., TEST}]\n"

@@ -20,9 +20,9 @@ func (j *job) constrain(t *testing.T, base, head string) {
 	j.move(t, j.head)
 }
 
-// TestConstraintsOfAPullRequest holds that those at base decide, and that a
-// pull request that changes them is told so: it cannot make itself valid, and
-// is not invalid for what base has.
+// TestConstraintsOfAPullRequest holds that base's constraints decide, and that a pull
+// request that changes them gets a note: it cannot make itself valid, and is not
+// invalid because of base's definitions.
 func TestConstraintsOfAPullRequest(t *testing.T) {
 	const never = "#Test: prompt: error(\"no test is good enough\")\n"
 	const changed = "test_definitions/schema/<wbr>team.cue](https://github.com/octo/demo/blob/%s/test_definitions/schema/team.cue) is changed here; this run was decided by the one at main"

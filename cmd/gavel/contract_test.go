@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// contract is what programs may rely on of the JSON documents: every name that
-// is listed here, with null for a value that is not known.
+// contract is the part of the JSON documents on which programs may rely: every name
+// that is listed here, with null for an unknown value.
 var contract = map[string]string{
 	"validate": `{"definitions":[{"file","dialect","cases"}], "problems":[{"file","line","column","severity":"error|warning","rule","message","hint"}], "summary":{"definitions","cases","errors","warnings"}}`,
 	"plan":     `{"base","head","cases":[{"key","dialect","target","action":"run|rejudge|redecide|reuse|skip|removed","reasons":[{"part","file","message"}],"digest"}], "summary":{"run","rejudge","redecide","reuse","skip","removed","moved"}}`,
@@ -41,8 +41,8 @@ func TestContract(t *testing.T) {
 // named is a name of the contract with the words or the colon behind it.
 var named = regexp.MustCompile(`"\w+"(:"[^"]*"|:)?`)
 
-// shapeOf reads the notation of the contract, in which a name alone stands for
-// any value and a text behind a name for the words that it may be.
+// shapeOf reads the notation of the contract, in which a name alone means any value,
+// and a text after a name lists the allowed words.
 func shapeOf(t *testing.T, text string) any {
 	t.Helper()
 	text = named.ReplaceAllStringFunc(text, func(s string) string {

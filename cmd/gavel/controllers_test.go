@@ -16,10 +16,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 )
 
-// varying is what differs from one run to the next: ids, times and durations.
+// varying are the values that differ from one run to the next: ids, times and
+// durations.
 var varying = regexp.MustCompile(`run=\S+|[0-9a-f]{16,}|\d+(\.\d+)? ?(ms|s)\b|\d{4}-\d\d-\d\dT\S+`)
 
-// repeated is what differs where another controller has judged a part before.
+// repeated are the values that differ if another controller has judged a part before.
 var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|(none|\d) of 3 cases re(run|-judged) · |(3 new|no affected) cases · `)
 
 // published is all that a forge has of a pull request, in the order in which it was

@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gavel": main, "gavel-in-a-job": inAJob, "stubborn": stubborn})
 }
 
-// raceOptions is what GORACE is set to for the commands that tests start. The
-// race detector makes each of hundreds wait for a second at its end otherwise.
+// raceOptions is GORACE for the commands that tests start. Otherwise the race detector
+// makes each of hundreds wait for a second at its end.
 const raceOptions = "atexit_sleep_ms=0"
 
 // stubborn takes forever to put things in order.
@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 
 // setupScript gives a script a git of its own.
 func setupScript(env *testscript.Env) error {
-	// A repository is what a script makes: nothing of this machine's.
+	// A script makes a repository without this machine's settings.
 	env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(env.WorkDir, ".gitconfig"))
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("GORACE", raceOptions)

@@ -25,7 +25,7 @@ import (
 type bot struct {
 	*httptest.Server
 	mu sync.Mutex
-	// prompt gives what is deployed when it is asked for the nth time, from 1.
+	// prompt returns the deployed prompt when it is asked for the nth time, from 1.
 	prompt func(n int) string
 	asked  int
 }
@@ -43,7 +43,7 @@ func newBot(t *testing.T, prompt func(n int) string) *bot {
 	return b
 }
 
-// deploy replaces what is deployed, and begins to count again.
+// deploy replaces the deployed version, and restarts the count.
 func (b *bot) deploy(prompt func(n int) string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *project) reportOf(want int, args ...string) (r report.Report) {
 }
 
 // TestAPromptThatBreaksADeployedAgent is a regression against the stored verdict at
-// base: nobody can ask the agent as it was at base, so that the deployed one is not
-// asked in its place. Each reader is told.
+// base: the agent cannot be asked as it was at base, and the deployed one is not asked
+// in its place. Each reader learns that.
 func TestAPromptThatBreaksADeployedAgent(t *testing.T) {
 	p := newProject(t)
 	b := newBot(t, always("30 days"))
@@ -138,8 +138,8 @@ func TestAPromptThatBreaksADeployedAgent(t *testing.T) {
 	}
 }
 
-// TestADeployedAgentWithoutAVerdictAtBase: what is deployed is not asked for base, and
-// nothing is stored as base's. The gate is open and says what would help.
+// TestADeployedAgentWithoutAVerdictAtBase: the deployed agent is not asked for base,
+// and nothing is stored as base's. The gate is open and suggests a remedy.
 func TestADeployedAgentWithoutAVerdictAtBase(t *testing.T) {
 	p := newProject(t)
 	b := newBot(t, always("60 days"))
@@ -333,7 +333,7 @@ func (p *project) write(name, text string) {
 	}
 }
 
-// watched is what a watch prints until a text is in it, by default as JSON.
+// watched is the output of a watch up to a text, by default as JSON.
 func (p *project) watched(text string, flag ...string) string {
 	p.t.Helper()
 	out := &until{text: text}

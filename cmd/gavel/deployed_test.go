@@ -89,8 +89,8 @@ func (p *project) interrupted(after int, args ...string) []string {
 	return p.calls()
 }
 
-// TestARunThatWasBrokenOff is continued: the next one asks only what was not
-// answered. The one after it is a new look.
+// TestARunThatWasBrokenOff is continued: the next one only asks the unanswered cases.
+// The one after it is a new look.
 func TestARunThatWasBrokenOff(t *testing.T) {
 	p := newProject(t)
 	p.deploy("")

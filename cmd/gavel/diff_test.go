@@ -21,8 +21,8 @@ func (p *project) says(code int, args string, words ...string) {
 	}
 }
 
-// TestDiffOfCommits reads what is stored and asks nobody; with --confirm it measures,
-// also what got better.
+// TestDiffOfCommits reads stored verdicts without a call; with --confirm it measures,
+// including improvements.
 func TestDiffOfCommits(t *testing.T) {
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
@@ -50,7 +50,7 @@ func TestDiffOfCommits(t *testing.T) {
 	p.says(exitUsage, "main gavel.yaml", "gavel.yaml: it has no results; write it with")
 }
 
-// TestDiffOfRunsAndFiles compares what is left of them.
+// TestDiffOfRunsAndFiles compares the stored runs and files.
 func TestDiffOfRunsAndFiles(t *testing.T) {
 	p := newProject(t)
 	keep := func(name string, code int, args ...string) string {

@@ -172,7 +172,7 @@ func TestDomainMessages(t *testing.T) {
 		"tool_calling/level_2/test_order_then_notify", "math/level_2/test_discount", "support/level_2/test_angry_customer"))
 }
 
-// judgedOnly are the verdicts of a report without what was removed.
+// judgedOnly are the verdicts of a report without removed cases.
 func judgedOnly(report report.Report) map[string]string {
 	out := verdicts(report)
 	maps.DeleteFunc(out, func(_, verdict string) bool { return verdict == "" })

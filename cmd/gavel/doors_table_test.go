@@ -240,8 +240,8 @@ func codeJudge(module string) map[string]string {
 	}
 }
 
-// saysWord is a repository with a program that says, and scores, the word of a file below
-// it, or that of lib/fresh.txt if that is there.
+// saysWord is a repository with a program that says, and scores, the word of a file
+// below it, or the word of lib/fresh.txt if that file exists.
 func saysWord(folder, definition, text string) map[string]string {
 	folder = "test_definitions/" + folder
 	return map[string]string{

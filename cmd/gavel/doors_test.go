@@ -41,22 +41,23 @@ type scenario struct {
 	// part has the files of a commit between base and head, on the branch part1. A second
 	// pull request has the same head and goes to that branch.
 	part map[string]string
-	// release has the files of a commit above that of base, on the branch release. Head leaves
-	// that branch, and goes to it. listed says that it is a base branch.
+	// release has the files of a commit above base's, on the branch release. Head
+	// leaves that branch, and goes to it. listed says that it is a base branch.
 	release map[string]string
 	listed  bool
 	// stranger says that somebody without permission to write opens the pull request, from a fork.
 	stranger bool
-	// answer is what a model says to a prompt that it is asked for the n-th time, from 1.
+	// answer is a model's reply to a prompt that it gets for the n-th time, from 1.
 	answer func(prompt string, n int) string
 	// agent answers for an HTTP agent: as head does once it is deployed, else as base does.
 	agent func(prompt string, head bool) string
-	// atHead is what such an agent says to the n-th call, from 1, once head's is deployed; agent
-	// says the rest where it is nil or returns "".
+	// atHead is such an agent's reply to the n-th call, from 1, once head's is
+	// deployed; agent replies if it is nil or returns "".
 	atHead func(n int) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
-	// tokens are what a reply of a model is said to have, by the name of the model. Defaults to 1.
+	// tokens are the tokens of a model's reply, by the name of the model. Defaults to
+	// 1.
 	tokens map[string]int
 	// down has the server of the models refuse every call.
 	down bool
@@ -71,7 +72,7 @@ type scenario struct {
 	remarks []remark
 
 	want outcome
-	// differ has what comes of it at doors where a rule makes it another outcome.
+	// differ has the outcome at doors where a rule makes it another one.
 	differ map[string]outcome
 	// unlike has the doors that the scenario does not go through, with the rule.
 	unlike map[string]string
@@ -79,13 +80,13 @@ type scenario struct {
 	later string
 }
 
-// A remark is what somebody writes below a pull request. HEAD in it is the commit.
+// A remark is a comment below a pull request. HEAD in it is the commit.
 type remark struct{ by, says string }
 
 // gone is the text of a file that head removes.
 const gone = "\x00"
 
-// An outcome is what people see of a pull request.
+// An outcome is the visible result of a pull request.
 type outcome struct {
 	// gate is pass, fail or undetermined, and reason a part of what the gate says.
 	gate, reason string
@@ -645,8 +646,8 @@ func (c *passage) byWatch() *report.Report {
 	return found
 }
 
-// models are a server that speaks the protocol of OpenAI, and that of HTTP agents below
-// /agent, and answers as a scenario says.
+// models are a server that speaks the protocol of OpenAI, and HTTP agents' protocol
+// below /agent, with the answers of a scenario.
 type models struct {
 	*httptest.Server
 	s        scenario
@@ -688,7 +689,7 @@ const (
 // atOld ends a prompt that is sent to an address that nobody has any more.
 const atOld = " | at the old address"
 
-// prompt is all that is said, with the model if it is another than the usual one.
+// prompt is the whole conversation, with the model if it is not the usual one.
 func (r *modelCall) prompt() string {
 	var parts []string
 	for _, message := range r.Messages {
@@ -740,8 +741,8 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": %d, "total_tokens": %d}}`, req.Model, content, tokens, 1+tokens)
 }
 
-// text is what a model says. A judge that is not harsh is content with all that has no FAIL in it, a user is
-// done after the second answer, and an editor writes "Be better."
+// text is the reply of a model. A judge that is not harsh accepts everything without
+// FAIL in it, a user is done after the second answer, and an editor writes "Be better."
 func (m *models) text(req *modelCall) (string, error) {
 	prompt, form := req.prompt(), req.ResponseFormat.JSONSchema
 	var value any

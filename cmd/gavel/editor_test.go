@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEditor holds how editors are told the place.
+// TestEditor holds how editors receive the place.
 func TestEditor(t *testing.T) {
 	for _, tt := range []struct {
 		visual, editor string

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// flakyList is what gavel flaky prints.
+// flakyList is the output of gavel flaky.
 func (p *project) flakyList(args ...string) report.FlakyList {
 	p.t.Helper()
 	var list report.FlakyList
@@ -56,7 +56,7 @@ func TestFlaky(t *testing.T) {
 	if c := p.flakyList().Cases[0]; c.Measurements != 8 || c.Cost.Calls <= 8 {
 		t.Errorf("it lists %+v, cost %+v", c, c.Cost)
 	}
-	// Another prompt is another digest, of which nothing is known.
+	// Another prompt is another digest, which is unknown.
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "kindly")})
 	if list := p.flakyList(); len(list.Cases) != 0 || list.Unknown != 1 {
 		t.Errorf("after a change it lists %+v", list)

@@ -24,8 +24,7 @@ const mostFrames = 14
 // others.
 const traced = "GAVEL_TEST_TRACED"
 
-// A stackTarget keeps the stack with which it is asked, and those of the goroutines
-// that it was begun by.
+// A stackTarget keeps the stack of its call, and the stacks of the goroutines above.
 type stackTarget struct{ stack []byte }
 
 func (s *stackTarget) Respond(context.Context, target.Request) (target.Reply, error) {
@@ -37,9 +36,9 @@ func (s *stackTarget) Respond(context.Context, target.Request) (target.Reply, er
 // functionOf matches the line of a stack that names a function of Gavel.
 var functionOf = regexp.MustCompile(`^github\.com/gavel-evals/gavel/(\S+)\(.*\)$`)
 
-// functions are those of Gavel on a stack, from the command to the request. A
-// function literal belongs to the function that it is written in, which is on the
-// stack once more where the literal runs in a goroutine of its own.
+// functions are Gavel's functions on a stack, from the command to the request. A
+// function literal belongs to the function in which it is written, which is on the
+// stack once more if the literal runs in its own goroutine.
 func functions(stack []byte) []string {
 	var names []string
 	for line := range strings.Lines(string(stack)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// TestFresh judges again what is stored, and of a change what it affects.
+// TestFresh judges stored cases again, and for a change the affected ones.
 func TestFresh(t *testing.T) {
 	p := newProject(t)
 	p.asks("run", "hello, kindly", "thanks, kindly")
@@ -66,7 +66,7 @@ func TestRepeat(t *testing.T) {
 	p.asks("run --repeat 1 talk/level_1/hello", "hello, kindly")
 	p.asks("run")
 
-	// Head has so many fresh ones, and base as many, of which stored ones count.
+	// Head has this many fresh ones, and base as many; stored ones of base count.
 	p.commit(map[string]string{casePath("thanks"): caseOf("thanks", "briefly")})
 	p.asks("run --repeat 2 --base HEAD~1 talk/level_1/thanks", "thanks, briefly", "thanks, briefly", "thanks, kindly")
 

@@ -18,8 +18,9 @@ import (
 // dot is a PNG of one pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// imageFiles are prompts with an image in each form that is read: of promptfoo in those of
-// OpenAI's APIs and of Anthropic's, with the address filled in, and of AgentV 4 and 5.
+// imageFiles are prompts with an image in each supported form: promptfoo's in the form
+// of OpenAI's APIs and of Anthropic's, with the address filled in, and AgentV's 4 and
+// 5.
 var imageFiles = map[string]string{
 	"gavel.yaml": `version: 1
 definitions: [test_definitions]

@@ -56,9 +56,9 @@ func withKey(t *testing.T, dir string, args ...string) (stdout, stderr string, c
 	return out.String(), errs.String(), code
 }
 
-// TestSecretsDoNotLeave: a case that forbids a leaked key fails, in a replay, too,
-// and what is printed, written and exported has neither the key nor what a user
-// said that is a declared secret (abuse 15).
+// TestSecretsDoNotLeave: a case that forbids a leaked key fails, in a replay, too, and
+// no output, file or export has the key or a declared secret in a user's message (abuse
+// 15).
 func TestSecretsDoNotLeave(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -90,7 +90,7 @@ func TestSecretsDoNotLeave(t *testing.T) {
 		keepsSecrets(t, name, string(text))
 	}
 
-	// Evaluators read what was said: now, from the ledger, and in a replay.
+	// Evaluators read the transcript: now, from the ledger, and in a replay.
 	replay := strings.Replace(leaking("")["gavel.yaml"], "bot: {provider: mock", "bot: {provider: replay, kind: model, path: recordings/bot.jsonl}\n  old: {provider: mock", 1)
 	for _, tt := range []struct {
 		name  string

@@ -28,7 +28,7 @@ func future(t *testing.T, path string) {
 	}
 }
 
-// ruin overwrites a file with what is not a ledger.
+// ruin overwrites a file with other content than a ledger.
 func ruin(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -39,8 +39,8 @@ func ruin(t *testing.T, path string) {
 	}
 }
 
-// TestAbuseABrokenLedgerInAJob: the head gets its verdict and is told about it,
-// with what base knows; where no ledger can be had, its statuses say so.
+// TestAbuseABrokenLedgerInAJob: the head gets its verdict with base's ledger, and a
+// note about it; if no ledger is available, its statuses say so.
 func TestAbuseABrokenLedgerInAJob(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func TestUnchangedRunsShareTheirRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The first run judges, and the second one finds what was judged.
+	// The first run judges, and the second one finds its results.
 	if counts[0] == 0 || counts[2] != counts[1] || counts[3] != counts[1] {
 		t.Errorf("after each run there are %v pieces", counts)
 	}

@@ -19,8 +19,9 @@ var damages = map[string]func(file string) error{
 	"truncated": func(file string) error { return os.Truncate(file, 3) },
 }
 
-// TestLostObjects takes away each object of base in turn. A job fetches what is lost, so
-// that it reaches the verdict of a whole clone. A person gets that verdict or exit code 3. (abuse 39)
+// TestLostObjects removes each object of base in turn. A job fetches lost objects, so
+// that it reaches the verdict of a whole clone. A person gets the same verdict or exit
+// code 3. (abuse 39)
 func TestLostObjects(t *testing.T) {
 	s := scenario{
 		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {removed: fail}\n")}),

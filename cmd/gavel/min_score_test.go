@@ -101,8 +101,8 @@ func (d door) open(t *testing.T, files changedRepository) *judgedJob {
 	return j
 }
 
-// TestMinScoreThroughEveryDoor: the score is that of all four cases, .75, whatever was
-// judged before, and each case is asked for once: changed at both sides.
+// TestMinScoreThroughEveryDoor: the score covers all four cases, .75, whatever was
+// judged before, and each case is called once: the changed one at both sides.
 func TestMinScoreThroughEveryDoor(t *testing.T) {
 	for _, d := range doors {
 		t.Run(d.name, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestAStrangersScoreIsNotAsked(t *testing.T) {
 	}
 }
 
-// said is what people read first of a pull request: the heading of the comment, and the
-// status without how many cases were run this time.
+// said is the first text that people read about a pull request: the heading of the
+// comment, and the status without the number of cases of this run.
 func (j *job) said(t *testing.T) (heading, status string) {
 	t.Helper()
 	comments := j.forge.Comments(1)

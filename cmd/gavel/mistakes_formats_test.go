@@ -11,15 +11,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// A slip is a typing error in a definition whose case fails: what is written at base, and
-// what is in its place at head.
+// A slip is a typing error in a definition whose case fails: the text at base, and its
+// replacement at head.
 type slip struct {
 	name string
-	// more are the files next to those of every slip.
+	// more are the files next to every slip's.
 	more       map[string]string
 	file       string
 	base, head string
-	// says is what validate says; one that is valid says a note alone.
+	// says is the output of validate; for a valid one only a note.
 	says    string
 	isValid bool
 }
@@ -158,9 +158,9 @@ var slips = []slip{
 		base: `[{"role": "user", "content": "{{x}}"}]`, head: `[{"role": "user", "content": "{{x}}"}`, says: "the prompt looks like JSON, and is none"},
 }
 
-// TestNoTypingErrorTurnsGreen writes a typing error into a definition of each format whose
-// case fails: validate says what is wrong, and no door calls it green, or calls nothing
-// affected.
+// TestNoTypingErrorTurnsGreen writes a typing error into a definition of each format
+// whose case fails: validate names the mistake, and no door calls it green, or calls
+// nothing affected.
 func TestNoTypingErrorTurnsGreen(t *testing.T) {
 	t.Parallel()
 	for _, s := range slips {

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// A mistake is one that beginners make: files that differ from those of a repository
-// in order (empty for one that is not there), a command, how it ends and what it says.
+// A mistake is a mistake of beginners: files that differ from a correct repository's
+// (empty for a missing one), a command, how it ends and its output.
 type mistake struct {
 	name  string
 	files map[string]string
@@ -22,7 +22,7 @@ type mistake struct {
 	args    string
 	code    int
 	says    []string
-	// never is what is not said.
+	// never are texts that the output must not have.
 	never []string
 }
 
@@ -194,7 +194,7 @@ func TestMistakesOfBeginners(t *testing.T) {
 	}
 }
 
-// held compares what was said, however its lines are broken.
+// held compares the output, however its lines are broken.
 func (m mistake) held(t *testing.T, said string, code int) {
 	t.Helper()
 	flat := strings.Join(strings.Fields(said), " ")
@@ -213,8 +213,8 @@ func (m mistake) held(t *testing.T, said string, code int) {
 	}
 }
 
-// TestAnAddressThatIsWrong: a server that is not there, and one that is but not at this
-// path. The address is said once.
+// TestAnAddressThatIsWrong: a server that does not exist, and one that exists but not
+// at this path. The address appears once.
 func TestAnAddressThatIsWrong(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())

@@ -65,7 +65,7 @@ func TestWhatWasMeasuredAgainIsKept(t *testing.T) {
 		t.Errorf("asked again: %q", asked)
 	}
 
-	// Once the branch is gone, so is what was measured for it.
+	// Once the branch is gone, its measurements are removed, too.
 	p.git("checkout", "-q", "main")
 	text := p.local(exitPass, "ledger", "gc", "--max-age", "1ns")
 	if !strings.Contains(text, "removed: 9 verdicts") {
@@ -167,7 +167,7 @@ func TestAQuarantineByComment(t *testing.T) {
 	p.report("until 2999-01-31 by mona: slow provider")
 }
 
-// TestHistoryBeginsAgain where base is found to differ from what is stored of it: the
+// TestHistoryBeginsAgain if base turns out to differ from its stored outcomes: the
 // report says so, and the next comparisons measure base once more and rely on that.
 func TestHistoryBeginsAgain(t *testing.T) {
 	const said = "base differs from its stored results, so its history begins again here"
@@ -253,7 +253,7 @@ func TestWhatAnEarlierHeadTaught(t *testing.T) {
 	if asked := p.calls(); len(asked) != 1 || asked[0] != "thanks, nicely" {
 		t.Errorf("the second head asked %q", asked)
 	}
-	// Another digest is another case, of which nothing was learned.
+	// Another digest is another case, without a history.
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", "very "+wrong)})
 	p.local(exitGate, "run", "--base", "main")
 	if asked := p.calls(); len(asked) != 9 {

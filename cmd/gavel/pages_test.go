@@ -150,7 +150,7 @@ func (r *reader) run(command string, succeeds bool) string {
 }
 
 // TestTheTutorial follows the tutorial from an empty folder to the comment on a pull
-// request: the repository on the forge is a bare one, and the job is that of the
+// request: the repository on the forge is a bare one, and the job comes from the
 // workflow which the tutorial's commands have pushed.
 func TestTheTutorial(t *testing.T) {
 	r := newReader(t)
@@ -357,8 +357,7 @@ func TestEveryCommandOfThePagesIsRun(t *testing.T) {
 	}
 }
 
-// understands says what is wrong with a command line: a command, or a flag of it, that
-// there is not.
+// understands returns what is wrong with a command line: an unknown command or flag.
 func understands(command string) error {
 	command, _, _ = strings.Cut(command, " #")
 	command, _, _ = strings.Cut(command, " > ")

@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// TestAJobWritesACheckRun with annotations at the lines of definitions, once;
-// who may not is told so, and nothing else is different.
+// TestAJobWritesACheckRun with annotations at the lines of definitions, once; a job
+// without the permission gets a note, and nothing else is different.
 func TestAJobWritesACheckRun(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

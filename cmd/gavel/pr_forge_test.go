@@ -17,9 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// TestAForgeThatRefuses has a job say what it found wherever it may: on the
-// pull request, else in its summary; and its exit code is always that of the
-// gate.
+// TestAForgeThatRefuses makes a job publish its result wherever it may: on the pull
+// request, else in its summary; and its exit code is always the gate's.
 func TestAForgeThatRefuses(t *testing.T) {
 	const comments, statuses = "/issues/1/comments", "/statuses/"
 	always := func(status int, path string) forgetest.Fault {
@@ -31,7 +30,7 @@ func TestAForgeThatRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		faults []forgetest.Fault
-		// commented and verdict are what the forge has afterwards.
+		// commented and verdict are the forge's state afterwards.
 		commented, verdict bool
 		stderr             string
 	}{

@@ -19,7 +19,7 @@ func (j *job) byContext() map[string]string {
 	return out
 }
 
-// judgedGroups are what the demo's pull request does to its groups.
+// judgedGroups are the groups after the demo's pull request.
 var judgedGroups = map[string]string{
 	"gavel/validate": "failure", "gavel/verdict": "failure",
 	"gavel/verdict/conversation": "success", "gavel/verdict/math": "failure", "gavel/verdict/sql": "success",
@@ -57,7 +57,7 @@ func TestGroupStatuses(t *testing.T) {
 	if order != "ss"+"c"+"sssss" { // what people merge by comes first
 		t.Errorf("statuses and comments are written in the order %s", order)
 	}
-	j.run(t) // what was judged is reused, which the descriptions say
+	j.run(t) // verdicts are reused, and the descriptions say so
 	before := len(j.forge.Statuses(j.head))
 	j.run(t)
 	for _, s := range j.forge.Statuses(j.head)[before:] {
@@ -100,7 +100,7 @@ func TestGroupStatusesOfAFork(t *testing.T) {
 	}
 }
 
-// TestGroupStatusesOfCommits are those of a merge queue and of a base branch.
+// TestGroupStatusesOfCommits in a merge queue and on a base branch.
 func TestGroupStatusesOfCommits(t *testing.T) {
 	const queue = "refs/heads/gh-readonly-queue/main/pr-1"
 	for _, tt := range []struct {

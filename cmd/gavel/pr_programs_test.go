@@ -193,8 +193,8 @@ func TestTrustOfAJob(t *testing.T) {
 	}
 }
 
-// TestImpliedInputsAreTheProgram where a target names none: what is in its folder
-// is not run as head has it, and head cannot take a file out of it.
+// TestImpliedInputsAreTheProgram if a target names none: the files in its folder are
+// not run as head has them, and head cannot remove a file from it.
 func TestImpliedInputsAreTheProgram(t *testing.T) {
 	needsIsolation(t)
 	base := withPrograms()

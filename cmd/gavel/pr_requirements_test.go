@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// TestAPullRequestThatLacksSomething on the machine that judges it is told what,
-// and of the environment no more than the name of the variable. The rest is
-// judged, and every status is terminal.
+// TestAPullRequestThatLacksSomething on the machine that judges it: the report names
+// it, and of the environment only the name of the variable. The rest is judged, and
+// every status is terminal.
 func TestAPullRequestThatLacksSomething(t *testing.T) {
 	const rubric = "evalcases:\n  - {id: sum, expected_outcome: It is right., input: hello%s}\n"
 	base := map[string]string{

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestRulesOfAJobThatRunsAgain: the event of a job, and what the forge says of base, are
-// those of the time before. The rules are those that the branch has when it is judged.
+// TestRulesOfAJobThatRunsAgain: the event of a job, and the forge's state of base, are
+// from the first time. The rules are the branch's rules when it is judged.
 func TestRulesOfAJobThatRunsAgain(t *testing.T) {
 	for _, tt := range []struct{ name, token, api string }{
 		{"a person's token", forgetest.TokenUser, ""},

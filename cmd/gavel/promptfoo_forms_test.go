@@ -179,11 +179,12 @@ func withModelKey(t *testing.T, dir string, args ...string) (stdout, stderr stri
 	return out.String(), errs.String(), code
 }
 
-// formsServer speaks the wire format of OpenAI. Its models are echo, which says what it
-// was sent and is cut at …, shout, which says it in capitals, offered, which says with which
-// fields it was asked, calls, which is echo without a text next to calls, judge, which replies
-// with the first JSON object that its prompt has, strict, which passes nothing, letters, whose embedding
-// counts a, b and c, harm, which flags killing and hate, and mood, which labels texts. At /agent is an agent that calls the tools that it is told.
+// formsServer speaks the wire format of OpenAI. Its models are echo, which repeats its
+// input and is cut at …, shout, which repeats it in capitals, offered, which lists the
+// fields of its request, calls, which is echo without a text next to calls, judge,
+// which replies with the first JSON object in its prompt, strict, which passes nothing,
+// letters, whose embedding counts a, b and c, harm, which flags killing and hate, and
+// mood, which labels texts. At /agent is an agent that makes the calls in its prompt.
 func formsServer() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", formsChat)
@@ -281,7 +282,7 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// offered is what a request has besides model and messages: its fields by name, and the
+// offered are the fields of a request besides model and messages, by name, and the
 // names of its tools.
 func offered(body []byte) string {
 	var fields map[string]any
@@ -327,10 +328,11 @@ func formsEmbedding(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": "letters", "data": data, "usage": map[string]any{"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-// graded matches what the judge is told to reply.
+// graded matches the reply that the prompt gives the judge.
 var graded = regexp.MustCompile(`\{"(pass|score)":[^}…]*\}`)
 
-// called matches a call that the target is told to make, such as search({"q": "a"}).
+// called matches a call that the prompt asks the target to make, such as search({"q":
+// "a"}).
 var called = regexp.MustCompile(`(\w+)\((\{[^}]*\})\)`)
 
 // toolCalls are the calls that a text has, in OpenAI's form.

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestTheVerdictIsToldWhateverBecomesOfTheFiles: a disk that is full when the
-// report is written changes the exit code and not what is printed and stored.
+// TestTheVerdictIsToldWhateverBecomesOfTheFiles: a disk that is full when the report is
+// written changes the exit code, but not the output and the stored results.
 func TestTheVerdictIsToldWhateverBecomesOfTheFiles(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/full"); err != nil {

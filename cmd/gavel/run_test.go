@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAnInterruptedRun reports, and keeps what was answered; the next one asks for
-// the rest.
+// TestAnInterruptedRun reports, and keeps its answers; the next one asks for the rest.
 func TestAnInterruptedRun(t *testing.T) {
 	p := newProject(t)
 	run := func() (text string, code int) {

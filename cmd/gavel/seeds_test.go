@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
-// TestSeeds judges the definitions that the formats' own descriptions print,
-// from the file to the verdict: those of domain and promptval. TestSeedVerdicts
-// in controller/run does so with those of evalcase; that of testcase prints none.
+// TestSeeds judges the definitions in the descriptions of the formats domain and
+// promptval, from the file to the verdict. TestSeedVerdicts in controller/run does so
+// for evalcase; testcase's description prints none.
 func TestSeeds(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/seeds.txtar")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// TestServeRunsAnApprovedProgram: a stranger's program is run once somebody
-// approves its commit, in the sandbox and with the files of its commit, and that
-// of the next commit is not. The verdict of the other case is stored already.
+// TestServeRunsAnApprovedProgram: a stranger's program runs once somebody approves its
+// commit, in the sandbox and with the files of its commit. The next commit's program
+// does not. The verdict of the other case is stored already.
 func TestServeRunsAnApprovedProgram(t *testing.T) {
 	needsIsolation(t)
 	stranger := forgetest.Pull{HeadRepo: "stranger/demo", Author: "stranger"}

@@ -20,7 +20,7 @@ const (
 	bobsToken = "a-token-of-bob-0123456789"
 )
 
-// usersOfPages is what the operator's file says of the pages.
+// usersOfPages is the pages section of the operator's file.
 const usersOfPages = `pages:
   users:
     ada: {token_env: ADA, role: edit}

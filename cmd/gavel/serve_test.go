@@ -117,8 +117,8 @@ func (l lines) address(t *testing.T, words string) string {
 	return "http://" + line.Listen
 }
 
-// visitor has connections of its own. Those of the default client are closed whenever a server
-// of a test ends.
+// visitor has its own connections. The default client's are closed whenever a server of
+// a test ends.
 var visitor = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 
 func get(t *testing.T, url string) (status int, body string) {
@@ -236,7 +236,7 @@ func TestALogLineNamesWhatItIsAbout(t *testing.T) {
 	}
 }
 
-// TestTheBudgetOfAServer ends what is run, and the report says so.
+// TestTheBudgetOfAServer ends the running cases, and the report says so.
 func TestTheBudgetOfAServer(t *testing.T) {
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
 	_, log, end := j.serving(t, operatorsFile(t, j, "budget: {calls: 1}\n"))
@@ -298,8 +298,8 @@ func TestServeByTheClock(t *testing.T) {
 	}
 }
 
-// TestUntilRestart names what is not as it was at the start, and nothing that is
-// so again.
+// TestUntilRestart names the fields that have changed since the start, and none that
+// was changed back.
 func TestUntilRestart(t *testing.T) {
 	start := config.Server{Listen: ":1", Data: "/data", Ledger: "/ledger", Poll: time.Minute}
 	for _, tt := range []struct {
@@ -316,8 +316,8 @@ func TestUntilRestart(t *testing.T) {
 	}
 }
 
-// TestServeReadsItsFileAgain: an invalid one changes nothing and is told with
-// its line, a valid one brings and takes repositories and secrets.
+// TestServeReadsItsFileAgain: an invalid one changes nothing and is reported with its
+// line, a valid one adds and removes repositories and secrets.
 func TestServeReadsItsFileAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGHUP")
@@ -382,8 +382,8 @@ func TestServeReadsItsFileAgain(t *testing.T) {
 	log.await(t, `"branch":"main"`)
 	works(hookSecret, http.StatusUnauthorized)
 	works(next, http.StatusAccepted)
-	// All is said of the new head before nobody looks after it any more.
-	// The status of the verdict is written last.
+	// The new head has all its statuses before it stops being watched. The status of
+	// the verdict is written last.
 	published := func(s forgetest.Status) bool { return strings.HasPrefix(s.Description, "no affected cases") }
 	for !slices.ContainsFunc(j.forge.Statuses(j.base), published) {
 		log.await(t, `"repo":"octo/demo#1","duration"`)

@@ -88,7 +88,7 @@ gate: {fail_on: regression}
 budget: {calls: 100}
 `
 
-// swapCases are two cases, one of which a judge looks at.
+// swapCases are two cases, one of which uses a judge.
 func swapCases() map[string]string {
 	return map[string]string{
 		"gavel.yaml": swapBase, domainFile: domainWith("Be kind."), at("a"): asks("a", "say a", "a!"),
@@ -112,9 +112,10 @@ var authors = []author{
 	{name: "pushed after the approval", stranger: true, approved: true, pushed: true},
 }
 
-// TestAbuseSwaps changes the targets, by people who may write, strangers, and approved ones:
-// what is under test is judged, everything else is named, nothing is green that was not
-// judged, and no request goes to an address or has a key that base does not have (abuse 44).
+// TestAbuseSwaps changes the targets, by people who may write, strangers, and approved
+// ones: changes under test are judged, all others are named, nothing is green that was
+// not judged, and no request goes to an address or has a key that base does not have
+// (abuse 44).
 func TestAbuseSwaps(t *testing.T) {
 	for _, s := range swaps {
 		for _, by := range authors {
@@ -194,8 +195,9 @@ func TestAbuseSwapsInOtherFiles(t *testing.T) {
 	}
 }
 
-// TestAnAcceptedSwap: somebody who may write clears what is not judged, for this head alone
-// and with a reason; a reader and a stranger do not. It holds however the head is judged.
+// TestAnAcceptedSwap: somebody who may write clears the unjudged changes, for this head
+// alone and with a reason; a reader and a stranger do not. It holds however the head is
+// judged.
 func TestAnAcceptedSwap(t *testing.T) {
 	for _, d := range columns {
 		if d.onForge() {
@@ -374,8 +376,8 @@ func TestASwapUnderTheOperatorsBudget(t *testing.T) {
 	}
 }
 
-// TestASwapInTheFirstLine: people read first what came of another model, wherever they look. It
-// breaks three of twelve cases for good and repairs five.
+// TestASwapInTheFirstLine: people read the result of another model first, wherever they
+// look. It breaks three of twelve cases for good and repairs five.
 func TestASwapInTheFirstLine(t *testing.T) {
 	files := shopOf(ids(12), nil)
 	head := map[string]string{"gavel.yaml": strings.Replace(files["gavel.yaml"], "model: model", "model: new", 1)}
@@ -416,9 +418,9 @@ func TestASwapInTheFirstLine(t *testing.T) {
 	})
 }
 
-// TestARefusedSwapInTheComment: a comment names what is not judged, where it is written and which
-// cases wait, and offers the command that helps: an approval where that has head judged with the
-// change, else an acceptance.
+// TestARefusedSwapInTheComment: a comment names the unjudged changes, their place and
+// which cases wait, and offers the command that helps: an approval if that gets head
+// judged with the change, else an acceptance.
 func TestARefusedSwapInTheComment(t *testing.T) {
 	const approve, accept = "\n/gavel approve ", "\n```\n/gavel accept gavel.yaml <reason>\n```\n"
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestTargetsFileOfAPullRequest holds that the targets at base answer, and that a
-// pull request that changes them is told so.
+// TestTargetsFileOfAPullRequest holds that the targets at base answer, and that a pull
+// request that changes them gets a note.
 func TestTargetsFileOfAPullRequest(t *testing.T) {
 	const file = ".agentv/targets.yaml"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
@@ -46,8 +46,8 @@ func TestTargetsFileOfAPullRequest(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentOfAPullRequest: what head lists is taken by nothing of head, and is
-// said nowhere.
+// TestTheEnvironmentOfAPullRequest: nothing at head gets a variable that head lists,
+// and it appears nowhere.
 func TestTheEnvironmentOfAPullRequest(t *testing.T) {
 	const file, value = ".agentv/targets.yaml", "the-value-of-the-variable"
 	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

@@ -64,7 +64,7 @@ func try(t *testing.T, dir string, env map[string]string, args ...string) (stdou
 	return out.String(), errs.String(), code
 }
 
-// TestTry shows what goes over the wire without its secrets, and what is read.
+// TestTry shows the request and reply without secrets, and the values that were read.
 func TestTry(t *testing.T) {
 	t.Parallel()
 	dir, env := tried(t), map[string]string{"TRY_KEY": tryKey, "TRY_TEAM": tryTeam}
@@ -144,8 +144,8 @@ func TestTryFails(t *testing.T) {
 	}
 }
 
-// TestTryHints plays agents that are not asked as they want to be: what to write into
-// gavel.yaml is said, and is right.
+// TestTryHints plays agents with other interfaces: the output says what to write into
+// gavel.yaml, and that is right.
 func TestTryHints(t *testing.T) {
 	t.Parallel()
 	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// typingMistakes are what one slip makes of a text at a place: a character that is
+// typingMistakes are the results of one slip in a text at a place: a character that is
 // missing, is there twice, or has changed places with the next one.
 func typingMistakes(text string, at int) []string {
 	out := []string{text[:at] + text[at+1:], text[:at+1] + text[at:]}
@@ -100,8 +100,8 @@ func TestOneTypingMistakeInAFile(t *testing.T) {
 	}
 }
 
-// unanswered says what is missing in the answer to a mistake in a line; nothing where it
-// has the place and the repair, and silent where there is no problem.
+// unanswered returns what is missing in the answer to a mistake in a line; nothing if
+// it has the place and the repair, and silent if there is no problem.
 func unanswered(t *testing.T, dir, file string, line int) string {
 	t.Helper()
 	stdout, stderr, _ := gavel(t, dir, "validate", "--json")

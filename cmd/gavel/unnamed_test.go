@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 )
 
-// unnamed is said of a changed prompt that belongs to no target.
+// unnamed is the note about a changed prompt that belongs to no target.
 const unnamed = systemPrompt + " changed and belongs to no target; name it under inputs of bot"
 
 // TestAChangedPromptThatBelongsToNoTarget is a line wherever the change is planned: the

@@ -24,7 +24,7 @@ type pty struct {
 	hold, side *os.File
 
 	mu  sync.Mutex
-	out bytes.Buffer // what was written to it; guarded by mu
+	out bytes.Buffer // its output so far; guarded by mu
 }
 
 // newPTY returns a terminal of 80 by 24.
@@ -196,7 +196,7 @@ func TestTheTerminalIsGivenBack(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(before, after) {
 				t.Errorf("the terminal was %+v and is %+v, %v", before, after, err)
 			}
-			p.until(t, "1 passed; spent 1 call\r\n") // the sentence at the end, below what was there before
+			p.until(t, "1 passed; spent 1 call\r\n") // the sentence at the end, below the earlier output
 			out := p.said()
 			for _, tt := range []struct{ on, off string }{{"\x1b[?1049h", "\x1b[?1049l"}, {"\x1b[?25l", "\x1b[?25h"}} {
 				if strings.LastIndex(out, tt.on) < 0 || strings.LastIndex(out, tt.off) < strings.LastIndex(out, tt.on) {

@@ -72,8 +72,8 @@ roles: {judge: judge, simulator: customer, editors: {gemini: editor}}
 	}
 }
 
-// wantAgain is what comes of measuredAgain, by hand: what is worse for good is a
-// regression, and what was worse by chance is flaky.
+// wantAgain is the result of measuredAgain, by hand: a case that is worse for good is a
+// regression, and one that was worse by chance is flaky.
 var wantAgain = map[string]string{
 	"shop/level_1/broken": "fail regression", "shop/level_1/chance": "fail flaky",
 	"plans/many": "fail regression", "plans/judged": "fail regression", "plans/edited": "fail regression", "talk": "fail regression",
@@ -114,7 +114,7 @@ func (m *spokenModels) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"message": {"role": "assistant", "content": %s}}], "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}`, req.Model, content)
 }
 
-// spoken is what a model says when it is asked for the n-th time.
+// spoken is a model's reply when it is asked for the n-th time.
 func spoken(model, text string, n int) string {
 	bad := strings.Contains(text, "BAD")
 	score := func(good, worse int) int {

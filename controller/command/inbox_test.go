@@ -144,7 +144,7 @@ func (h *fixture) sql(statement string) {
 
 func reopening(h *fixture) { h.store = ledgertest.Open(h.t, ledger.Config{Path: h.path}) }
 
-// repositoryOf is what a ledger calls the repository of a fixture.
+// repositoryOf is the ledger's name for the repository of a fixture.
 func repositoryOf(h *fixture) string { return strings.TrimPrefix(h.forge.URL, "http://") + "/1" }
 
 // TestAnAnswerThatWaits: that its author cannot be told keeps no command from being

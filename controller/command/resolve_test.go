@@ -119,7 +119,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestCommands is what commands come to: id, verb, and what differs.
+// TestCommands has the results of commands: id, verb, and the differences.
 func TestCommands(t *testing.T) {
 	of := func(id int64, verb string) ledger.Command {
 		return ledger.Command{Comment: id, Verb: verb, Head: head, Login: "mona"}
@@ -185,7 +185,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestCancel refuses to cancel what is over. It is not over while the head is judged,
+// TestCancel refuses to cancel a finished head. It is unfinished while it is judged,
 // while the report lacks a command, or while cases of it were not run.
 func TestCancel(t *testing.T) {
 	run := ledger.Command{Comment: 1, Verb: Run, Head: head, Login: "mona"}

@@ -152,8 +152,8 @@ func TestImpliedDefault(t *testing.T) {
 	}
 }
 
-// The base URL of anthropic may be written with the version that its paths
-// have, as those of the others are.
+// The base URL of anthropic may be written with the version in its paths, like the
+// other ones.
 func TestAnthropicDefaults(t *testing.T) {
 	c, problems := Parse("gavel.yaml", []byte(`version: 1
 targets: {a: {provider: anthropic, model: m, base_url: "https://proxy.example/v1/", max_tokens: 9}, b: {provider: openai, model: m, base_url: "https://proxy.example/v1/"}}
@@ -230,8 +230,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Each row is the text behind "version: 1" and, as line:column rule, what is
-// wrong with it, then words that the message and the hint hold.
+// Each row is the text behind "version: 1" and its mistake as line:column rule, then
+// words that the message and the hint hold.
 func TestProblems(t *testing.T) {
 	const two = "\ntargets:\n  one: {provider: mock, replies: [{reply: x}]}\n  two: {provider: replay, path: p}\n"
 	target := func(fields string) string { return "\ntargets:\n  t: {" + fields + "}\n" }

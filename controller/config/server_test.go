@@ -80,8 +80,8 @@ func TestServerDefaults(t *testing.T) {
 	}
 }
 
-// TestManyRepositories: those of one name on several forges are several, as are
-// all those without one.
+// TestManyRepositories: repositories with one name on several forges are distinct, and
+// so are all without one.
 func TestManyRepositories(t *testing.T) {
 	const file = `version: 1
 repositories:
@@ -97,8 +97,8 @@ repositories:
 	}
 }
 
-// Each row is the text of a server's file and what is wrong with it: line,
-// column and rule, then words of message and hint.
+// Each row is the text of a server's file and its mistake: line, column and rule, then
+// words of message and hint.
 func TestServerProblems(t *testing.T) {
 	with := func(text string) string { return "version: 1\n" + text + "\nrepositories: [{name: octo/demo}]\n" }
 	repo := func(fields string) string { return "version: 1\nrepositories:\n  - {" + fields + "}\n" }
@@ -220,7 +220,7 @@ func TestTheBudgetIsShared(t *testing.T) {
 	}
 }
 
-// TestPages holds who may look, and that a rule that cannot hold is said where it is.
+// TestPages holds who may look, and that an impossible rule is reported at its place.
 func TestPages(t *testing.T) {
 	const server = "version: 1\nrepositories: [{name: octo/demo}]\n"
 	got, problems := ParseServer("server.yaml", []byte(server+`pages:

@@ -30,7 +30,7 @@ func TestUnderTest(t *testing.T) {
 	for _, tt := range []struct {
 		name, head string
 		data       bool   // it is data under test
-		says       string // how the change is named; empty where it is not
+		says       string // the name of the change; empty without one
 	}{
 		{"model", strings.Replace(bot, "old", "new", 1), true, "model old → new"},
 		{"temperature", bot + ", temperature: 0.5", true, "parameter temperature 0.5 added"},

@@ -256,8 +256,8 @@ func TestRequiredFirst(t *testing.T) {
 // noon is when the first outcomes of tests of outages are measured.
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// struck are n cases, one a second on both sides, of which the first ones have an error at head
-// and the others what the letters say.
+// struck are n cases, one a second on both sides. The first ones have an error at head,
+// and the others the outcomes of the letters.
 func struck(errors int, heads string) []confirm.Case {
 	var cases []confirm.Case
 	for i := range errors + len(heads) {
@@ -324,8 +324,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestNoOutage: errors that come again, few errors, and errors that are far apart are none,
-// nor are replies that fail with one text.
+// TestNoOutage: repeated errors, few errors, and errors that are far apart are not an
+// outage, nor are replies that fail with one text.
 func TestNoOutage(t *testing.T) {
 	down := func(r confirm.Request) confirm.Outcome {
 		if r.Side == confirm.Head {
@@ -417,8 +417,8 @@ func TestMean(t *testing.T) {
 	if m := res.Mean; m.State != confirm.MeanQuiet || m.Called || m.P != 1 {
 		t.Errorf("a bad hour against stored base: %+v", m)
 	}
-	// The reruns of the cases pass as before, and then those of the mean's rounds
-	// fail; of these one a case was asked for.
+	// The reruns of the cases pass as before, and then those of the mean's rounds fail,
+	// one of which was requested for a case.
 	reruns := slices.MaxFunc(asked, func(a, b confirm.Request) int { return a.Ordinal - b.Ordinal }).Ordinal
 	rounds := func(r confirm.Request) confirm.Outcome {
 		if r.Side == confirm.Head && r.Ordinal >= reruns {
@@ -444,7 +444,7 @@ func TestMean(t *testing.T) {
 	}
 }
 
-// TestStale: base that fails today where it always passed is said to have changed.
+// TestStale: base that fails today and always passed before counts as changed.
 func TestStale(t *testing.T) {
 	var cases []confirm.Case
 	for range 12 {
@@ -537,8 +537,8 @@ func FuzzProcedure(f *testing.F) {
 	})
 }
 
-// TestPValues are those of the published tables: fresh pairs begin a test of their own,
-// of 12 looks without a history and of 16 where a history chose the case.
+// TestPValues in the published tables: fresh pairs begin their own test, of 12 looks
+// without a history and of 16 if a history chose the case.
 func TestPValues(t *testing.T) {
 	for _, tt := range []struct {
 		base, head string

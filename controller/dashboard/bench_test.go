@@ -127,8 +127,8 @@ func TestEveryEndpointIsMeasured(t *testing.T) {
 	}
 }
 
-// An opening is an answer whose reader leaves after what is sent at first, which ends a
-// stream of events.
+// An opening is an answer whose reader leaves after the first data, which ends a stream
+// of events.
 type opening struct {
 	*httptest.ResponseRecorder
 	leave context.CancelFunc

@@ -225,8 +225,8 @@ func TestAbuseHostileTextsStayText(t *testing.T) {
 	}
 }
 
-// TestAbuseSecretsAreHidden holds that a page leaves out what looks like a secret,
-// and what is known as one.
+// TestAbuseSecretsAreHidden holds that a page leaves out texts that look like a secret,
+// and known secrets.
 func TestAbuseSecretsAreHidden(t *testing.T) {
 	h := newHouse(t)
 	key, known := "sk-ant-api03-"+strings.Repeat("aB3d", 24), "hunter2-hunter2"

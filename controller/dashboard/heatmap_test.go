@@ -8,7 +8,7 @@ import (
 )
 
 // TestTheColumnsOfFewRunsAreNarrow holds that a phone shows the columns of few runs
-// without scrolling, and that those of many share the room that there is.
+// without scrolling, and that the columns of many share the available room.
 func TestTheColumnsOfFewRunsAreNarrow(t *testing.T) {
 	for _, tt := range []struct{ runs, width int }{{2, 340}, {6, 438}, {60, 640}} {
 		cells := slices.Repeat([]html.Cell{{Heat: 10}}, tt.runs)

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// outages are two runs of twelve cases of one level: two fail, and then one of them ends
-// in an error, so that the mean of what is judged rises from .833 to .909.
+// outages are two runs of twelve cases of one level: two fail, and then one of them
+// ends in an error, so that the mean of the judged ones rises from .833 to .909.
 func outages(h *house, second ...*reporttest.Side) (first, next *report.Report) {
 	of := func(sides ...*reporttest.Side) *report.Report {
 		s := reporttest.New()
@@ -56,8 +56,8 @@ func TestAnOutageDiffers(t *testing.T) {
 	}
 }
 
-// TestAnOutageIsNoProgress: where cases have no verdict, the pages say of how many the
-// score is, and it is not compared with that of other cases.
+// TestAnOutageIsNoProgress: if cases have no verdict, the pages say how many the score
+// covers, and it is not compared with the score of other cases.
 func TestAnOutageIsNoProgress(t *testing.T) {
 	h := newHouse(t)
 	outages(h, reporttest.Fail(0, "wrong"), &reporttest.Side{Verdict: "error", Reason: "the target is down"})
@@ -74,7 +74,7 @@ func TestAnOutageIsNoProgress(t *testing.T) {
 	has(t, site, "/scores", "0 ended higher than they began, 2 lower, and 0 about the same.", `<td class="n h7 worse">.75</td>`)
 }
 
-// scoredBy is a run of cases of one level of which some fail.
+// scoredBy is a run of cases of one level, some of which fail.
 func scoredBy(t *testing.T, cases, failing int) *report.Report {
 	t.Helper()
 	s := reporttest.New()

@@ -18,7 +18,7 @@ import (
 )
 
 // timedRun stores a run of n cases against two targets, one judged each minute, each of
-// which took 90 seconds. The last case is one that the run reused.
+// which took 90 seconds. The run reused the last case.
 func (h *house) timedRun(id string, n int) {
 	h.Helper()
 	start := h.now

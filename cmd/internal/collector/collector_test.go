@@ -53,14 +53,14 @@ func await(t *testing.T, want int) {
 	t.Errorf("the percentage is %d, want %d", got, want)
 }
 
-// current reads the percentage. Asking by setting it would undo what is set in between.
+// current reads the percentage. Reading it by setting it would undo changes in between.
 func current() int {
 	seen := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(seen)
 	return int(seen[0].Value.Uint64())
 }
 
-// TestHoards: a small heap keeps what is free, since a command soon ends, and a large
+// TestHoards: a small heap keeps free memory, since a command soon ends, and a large
 // one keeps a little.
 func TestHoards(t *testing.T) {
 	const mib = 1 << 20

@@ -48,7 +48,7 @@ func TestSavingGoesThroughNoLink(t *testing.T) {
 	}
 }
 
-// TestOddPaths are refused as what was sent, and change nothing.
+// TestOddPaths are refused under the name that was sent, and change nothing.
 func TestOddPaths(t *testing.T) {
 	r := newReader(t, mathFiles)
 	_, page := r.ask("/settings/file?path=test_definitions/chat.yaml", nil)

@@ -151,8 +151,8 @@ func TestCatalog(t *testing.T) {
 	want(true, "B")
 }
 
-// TestCatalogOfFewChanges holds that what is loaded of changed files alone is what loading
-// everything gives, and that files which are not changed are not read.
+// TestCatalogOfFewChanges holds that loading only changed files gives the same result
+// as loading everything, and that unchanged files are not read.
 func TestCatalogOfFewChanges(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

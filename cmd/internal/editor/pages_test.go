@@ -82,7 +82,7 @@ func (r *reader) ask(path string, form url.Values) (status int, page string) {
 	return res.StatusCode, text.String()
 }
 
-// form is what a browser sends of the form of a page, with changed fields.
+// form is a browser's request for the form of a page, with changed fields.
 func (r *reader) form(page string, change url.Values) url.Values {
 	r.Helper()
 	out := url.Values{}

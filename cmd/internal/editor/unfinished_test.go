@@ -30,8 +30,8 @@ var (
 	}
 )
 
-// TestKilledAfterEachStep ends a process that writes a change after each of its steps. No
-// moment has fewer files than before, and what is left is undone or finished.
+// TestKilledAfterEachStep ends a process that writes a change after each of its steps.
+// No moment has fewer files than before, and the rest is undone or finished.
 func TestKilledAfterEachStep(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("GAVEL_TEST_STEPS")); err == nil {
 		err := writeChange(os.Getenv("GAVEL_TEST_DIR"), recordOf(os.Getenv("GAVEL_TEST_DIR")), moving, func() {
@@ -98,7 +98,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// contents are all files of a folder, those of Gavel included.
+// contents are all files of a folder, including Gavel's.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

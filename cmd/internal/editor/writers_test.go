@@ -108,9 +108,10 @@ func TestEveryAnswerHasAVersion(t *testing.T) {
 		method, path string
 		// body has a field for the version at its end; empty for a parameter.
 		body string
-		// read is where the version is read; empty for what is made.
+		// read is where the version is read; empty for a new definition.
 		read string
-		// has is the field of the answer with the version; empty for what is removed.
+		// has is the field of the answer with the version; empty for a removed
+		// definition.
 		has string
 	}{
 		{"POST", "/api/settings/domains", `{"id": "new", "name": "New"`, "", "domain"},

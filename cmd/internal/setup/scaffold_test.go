@@ -27,8 +27,8 @@ var agents = map[string]setup.Agent{
 	"mock":    {Provider: config.Mock},
 }
 
-// TestFilesAreStrictlyValid loads what is written, for every way of reaching an
-// agent and every format: there is not even a note.
+// TestFilesAreStrictlyValid loads the written files, for every way of reaching an agent
+// and every format: there is not even a note.
 func TestFilesAreStrictlyValid(t *testing.T) {
 	for name, agent := range agents {
 		for _, format := range []string{schema.DialectEvalcase, schema.DialectDomain, schema.DialectTestcase, schema.DialectPromptval} {
@@ -85,7 +85,7 @@ func TestTheWorkflowIsTheReadyOne(t *testing.T) {
 	}
 }
 
-// isReady compares what is written with an example.
+// isReady compares the written files with an example.
 func isReady(t *testing.T, name string, noForks bool) {
 	t.Helper()
 	ready, err := os.ReadFile("../../../examples/workflow/" + name)

@@ -84,8 +84,8 @@ func TestSuitesOfAgentVStay(t *testing.T) {
 	}
 }
 
-// TestAPersonAnswers gives the answers of a person line by line, wrong ones among
-// them, and looks at what is asked and written.
+// TestAPersonAnswers gives the answers of a person line by line, wrong ones among them,
+// and checks the questions and the written files.
 func TestAPersonAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -208,7 +208,7 @@ func TestThePersonLeaves(t *testing.T) {
 	}
 }
 
-// TestFlagsInsteadOfAPerson has every mistake in what is said without a terminal.
+// TestFlagsInsteadOfAPerson has every mistake in the flags without a terminal.
 func TestFlagsInsteadOfAPerson(t *testing.T) {
 	for _, tt := range []struct {
 		want  string
@@ -247,8 +247,8 @@ func TestFlagsInsteadOfAPerson(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentIsMadeOf without a person: what a flag names, else the folders of prompts
-// that are there, which is said.
+// TestWhatAnAgentIsMadeOf without a person: the files that a flag names, else the
+// existing folders of prompts, with a message.
 func TestWhatAnAgentIsMadeOf(t *testing.T) {
 	for _, tt := range []struct {
 		files map[string]string

@@ -20,7 +20,7 @@ func environment(name string) (string, bool) {
 	return value, ok
 }
 
-// added is what a gavel.yaml has with the targets of files.
+// added is a gavel.yaml with the targets of other files.
 func added(t *testing.T, own string, files map[string]string) (*config.Config, []schema.Problem) {
 	t.Helper()
 	c, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+own))

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 )
 
-// echo answers with the token of a form, or with what was sent.
+// echo answers with the token of a form, or with its request.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
 		fmt.Fprint(w, access.FormToken(w, r))
