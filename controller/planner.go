@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/schema"
@@ -293,10 +292,10 @@ func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env
 		cases = slices.DeleteFunc(slices.Clone(cases), func(c *schema.Case) bool { return !p.req.Select(&c.CaseInfo) })
 	}
 	if len(p.req.Statuses) > 0 {
-		cases = choice.WithStatus(cases, p.req.Statuses)
+		cases = withStatus(cases, p.req.Statuses)
 	}
 	if p.req.Repeat > 0 {
-		cases = choice.WithSamples(cases, p.req.Repeat)
+		cases = withSamples(cases, p.req.Repeat)
 	}
 	entries := make([]*plan.Entry, len(cases))
 	for i, c := range cases {

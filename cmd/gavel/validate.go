@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/snapshot"
 	"github.com/gavel-evals/gavel/reporters"
@@ -121,16 +120,16 @@ func selectFiles(a *App, w *workspace, found *load.Snapshot, paths []string) (fu
 	for i, glob := range globs {
 		known := false
 		found.Definitions(func(d load.FileSummary) bool {
-			known = choice.MatchesFile(glob, d.File)
+			known = controller.MatchesFile(glob, d.File)
 			return !known
 		})
-		known = known || slices.ContainsFunc(found.Problems(), func(p schema.Problem) bool { return choice.MatchesFile(glob, p.File) })
+		known = known || slices.ContainsFunc(found.Problems(), func(p schema.Problem) bool { return controller.MatchesFile(glob, p.File) })
 		if !known {
 			return nil, usageError("no definition is in %s; gavel validate --json lists all files", paths[i])
 		}
 	}
 	return func(file string) bool {
-		return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool { return choice.MatchesFile(glob, file) })
+		return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool { return controller.MatchesFile(glob, file) })
 	}, nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/watchmode"
@@ -146,7 +145,7 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 		_, err := os.Stat(c.Path(filepath.FromSlash(glob)))
 		return err == nil
 	})
-	chosen := choice.Filter{Keys: absent, Folder: folder}.Choose()
+	chosen := controller.CaseFilter{Keys: absent, Folder: folder}.Choose()
 	if admits := chosen.Func(); admits != nil {
 		for _, tc := range found.Cases {
 			admits(&tc.CaseInfo)
@@ -156,7 +155,7 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 	for _, line := range wrong {
 		return nil, usageError("%s", line)
 	}
-	return choice.Named(globs, folder), nil
+	return controller.MatchNames(globs, folder), nil
 }
 
 // checkBase refuses a ref that does not exist. Later the watch waits for it, since

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -209,7 +208,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 // matches refuses names without a case. A mistake in a definition may be the reason, so
 // problems are printed before. A path without cases next to one with cases is only
 // noted, unless --strict is set.
-func (a *App) matches(w *workspace, chosen *choice.Choice, problems []schema.Problem) error {
+func (a *App) matches(w *workspace, chosen *controller.Choice, problems []schema.Problem) error {
 	wrong, empty := chosen.Unmatched(a.isPath)
 	if a.Strict {
 		wrong, empty = append(wrong, empty...), nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller/choice"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -24,7 +24,7 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 		}
 		known[r.Key] = true
 	}
-	named := choice.Named([]string{key}, folder)
+	named := controller.MatchNames([]string{key}, folder)
 	var rows []plan.Row
 	for _, r := range p.Rows {
 		if tc := cmp.Or(r.Head, r.Base); tc != nil && named(tc) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -19,7 +18,7 @@ import (
 // A Selection selects cases of the working tree for a command, and decides whether
 // stored results are used.
 type Selection struct {
-	choice.Filter
+	controller.CaseFilter
 	// Targets are the [controller.Request]'s, by any name.
 	Targets []string
 	// Only keeps the cases with these results in the last run, see [Last].
@@ -45,7 +44,7 @@ func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(for
 
 // Request puts the selection into a request for the working tree that has its head and
 // its ledger. The error is a [*Mistake], or the ledger's.
-func (s *Selection) Request(ctx context.Context, req *controller.Request) (chosen *choice.Choice, err error) {
+func (s *Selection) Request(ctx context.Context, req *controller.Request) (chosen *controller.Choice, err error) {
 	if err := checkStatuses(s.Statuses); err != nil {
 		return nil, err
 	}

@@ -1,11 +1,10 @@
-package choice_test
+package controller
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/controller/choice"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -37,8 +36,8 @@ func TestGlobsArePathsToo(t *testing.T) {
 		{".", "test_definitions/math/level_2", "math/level_2/ratio"},
 		{".", "", "refund#window refund#tone refunds math/level_1/sum math/level_2/ratio"},
 	} {
-		chosen := choice.Filter{Keys: []string{c.glob}, Folder: c.folder}.Choose()
-		admits, named := chosen.Func(), choice.Named([]string{c.glob}, c.folder)
+		chosen := CaseFilter{Keys: []string{c.glob}, Folder: c.folder}.Choose()
+		admits, named := chosen.Func(), MatchNames([]string{c.glob}, c.folder)
 		var got []string
 		for _, tc := range cases {
 			if admits(tc) != named(tc) {
@@ -68,23 +67,23 @@ func TestLackingLabels(t *testing.T) {
 		{Key: "e", Dialect: schema.DialectPromptval},
 	}
 	for _, tt := range []struct {
-		filter choice.Filter
+		filter CaseFilter
 		kept   string
 		want   []string
 	}{
-		{choice.Filter{Difficulties: []string{"hard"}}, "a b", []string{
+		{CaseFilter{Difficulties: []string{"hard"}}, "a b", []string{
 			"--difficulty leaves out the 1 case of the evalcase format, which does not have a difficulty",
 			"--difficulty leaves out the 2 cases of the promptval format, which does not have a difficulty",
 		}},
-		{choice.Filter{Tags: []string{"slow"}}, "a c", []string{
+		{CaseFilter{Tags: []string{"slow"}}, "a c", []string{
 			"--tag leaves out the 1 case of the domain format, which does not have a tag",
 			"--tag leaves out the 2 cases of the promptval format, which does not have a tag",
 		}},
-		{choice.Filter{Tags: []string{"slow"}, Keys: []string{"a", "c"}}, "a c", nil},
-		{choice.Filter{Keys: []string{"d"}}, "d", nil},
+		{CaseFilter{Tags: []string{"slow"}, Keys: []string{"a", "c"}}, "a c", nil},
+		{CaseFilter{Keys: []string{"d"}}, "d", nil},
 		// Without a status a case is active.
-		{choice.Filter{Statuses: []string{"draft", "active"}}, "a b c d e", nil},
-		{choice.Filter{Statuses: []string{"draft"}}, "a", []string{
+		{CaseFilter{Statuses: []string{"draft", "active"}}, "a b c d e", nil},
+		{CaseFilter{Statuses: []string{"draft"}}, "a", []string{
 			"--status leaves out the 1 case of the domain format, which does not have a status",
 			"--status leaves out the 1 case of the evalcase format, which does not have a status",
 			"--status leaves out the 2 cases of the promptval format, which does not have a status",
@@ -105,7 +104,7 @@ func TestLackingLabels(t *testing.T) {
 
 // TestUnmatchedSaysWhatIsMeant suggests keys for keys and for files.
 func TestUnmatchedSaysWhatIsMeant(t *testing.T) {
-	chosen := choice.Filter{Keys: []string{"refnds", "refnds.json", "test_definitions/nothing.yaml"}}.Choose()
+	chosen := CaseFilter{Keys: []string{"refnds", "refnds.json", "test_definitions/nothing.yaml"}}.Choose()
 	admits := chosen.Func()
 	for _, tc := range cases {
 		admits(tc)
@@ -126,7 +125,7 @@ func everywhere(string) bool { return true }
 // TestAPathWithoutCasesIsNotAMistakeNextToOneThatHasSome: a shell names all files of a
 // folder, such as that with the fixtures.
 func TestAPathWithoutCasesIsNotAMistakeNextToOneThatHasSome(t *testing.T) {
-	chosen := choice.Filter{Keys: []string{"test_definitions/refund.yaml", "test_definitions/tools", "reund"}}.Choose()
+	chosen := CaseFilter{Keys: []string{"test_definitions/refund.yaml", "test_definitions/tools", "reund"}}.Choose()
 	admits := chosen.Func()
 	for _, tc := range cases {
 		admits(tc)

@@ -1,8 +1,4 @@
-// Package choice selects the requested cases among all.
-//
-// Most callers want [Filter.Choose], and afterwards [Choice.Unmatched], which returns
-// names that match no case.
-package choice
+package controller
 
 import (
 	"cmp"
@@ -19,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A Filter selects cases. An empty list admits all.
-type Filter struct {
+// A CaseFilter selects cases. An empty list admits all.
+type CaseFilter struct {
 	// Keys are globs of keys, or of paths from Folder: a file or a folder selects its
 	// cases.
 	Keys []string
@@ -30,11 +26,11 @@ type Filter struct {
 	Difficulties []string
 	Domains      []string
 	Levels       []string
-	// Statuses also activate the cases that they name, see [WithStatus].
+	// Statuses also activate the cases that they name, see [withStatus].
 	Statuses []string
 }
 
-// labels are the filtered labels besides keys, in the order of Filter's fields.
+// labels are the filtered labels besides keys, in the order of CaseFilter's fields.
 var labels = [...]struct {
 	name string
 	of   func(*schema.CaseInfo) []string
@@ -45,14 +41,14 @@ var labels = [...]struct {
 	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }, []string{
 		schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
 	}},
-	{"domain", func(c *schema.CaseInfo) []string { return group(c, 0) }, nil},
-	{"level", func(c *schema.CaseInfo) []string { return group(c, 1) }, nil},
+	{"domain", func(c *schema.CaseInfo) []string { return groupOf(c, 0) }, nil},
+	{"level", func(c *schema.CaseInfo) []string { return groupOf(c, 1) }, nil},
 	{"status", func(c *schema.CaseInfo) []string { return []string{cmp.Or(c.Labels.Status, statusActive)} }, []string{
 		schema.DialectDomain, schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
 	}},
 }
 
-// A Choice is a Filter in use. It remembers the properties of the cases that it has
+// A Choice is a CaseFilter in use. It remembers the properties of the cases that it has
 // seen, to find names that match none. It is not safe for concurrent use.
 type Choice struct {
 	keys   []string
@@ -68,7 +64,7 @@ type Choice struct {
 }
 
 // Choose returns a Choice for the filter.
-func (f Filter) Choose() *Choice {
+func (f CaseFilter) Choose() *Choice {
 	c := &Choice{keys: f.Keys, folder: f.Folder, met: map[string]bool{}, wanted: [...][]string{f.Tags, f.Difficulties, f.Domains, f.Levels, f.Statuses}, hadKeys: map[string]bool{}}
 	for i := range c.had {
 		c.had[i], c.lacking[i] = map[string]bool{}, map[string]map[string]bool{}
@@ -85,7 +81,7 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 		c.hadKeys[tc.Key] = true
 		admitted := len(c.keys) == 0
 		for _, glob := range c.keys {
-			if names(glob, c.folder, tc) {
+			if nameMatches(glob, c.folder, tc) {
 				admitted, c.met[glob] = true, true
 			}
 		}
@@ -116,7 +112,7 @@ func (c *Choice) Unmatched(isPath func(glob string) bool) (wrong, empty []string
 		switch {
 		case c.met[glob]:
 			continue
-		case isFile(glob):
+		case isFileGlob(glob):
 			line = fmt.Sprintf("no case is in the file %q%s", glob, nearKey(strings.TrimSuffix(glob, path.Ext(glob)), keys))
 		default:
 			line = fmt.Sprintf("no case has a key like %q%s", glob, nearKey(glob, keys))
@@ -137,7 +133,7 @@ func (c *Choice) unlabeled() []string {
 		known := slices.Sorted(maps.Keys(c.had[i]))
 		for _, name := range c.wanted[i] {
 			if !c.had[i][name] {
-				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, near(label.name, name, known)))
+				out = append(out, fmt.Sprintf("--%s: no case has the %s %q%s", label.name, label.name, name, nearTag(label.name, name, known)))
 			}
 		}
 	}
@@ -151,13 +147,13 @@ func (c *Choice) Lacking() []string {
 	for i, label := range labels {
 		for _, dialect := range slices.Sorted(maps.Keys(c.lacking[i])) {
 			n := len(c.lacking[i][dialect])
-			out = append(out, fmt.Sprintf("--%s leaves out the %d %s of the %s format, which does not have a %s", label.name, n, plural(n), dialect, label.name))
+			out = append(out, fmt.Sprintf("--%s leaves out the %d %s of the %s format, which does not have a %s", label.name, n, pluralOf(n), dialect, label.name))
 		}
 	}
 	return out
 }
 
-func plural(n int) string {
+func pluralOf(n int) string {
 	if n == 1 {
 		return "case"
 	}
@@ -166,22 +162,22 @@ func plural(n int) string {
 
 // near completes a line about a label with a similar name, or with the known ones.
 // Unused tags are suggested if the format knows them.
-func near(label, name string, known []string) string {
+func nearTag(label, name string, known []string) string {
 	if meant := suggest.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
 		return "; " + cmp.Or(suggest.DidYouMean(name, known), meant)
 	}
 	return nearName(name, known)
 }
 
-// Named returns a function that reports whether one of the globs matches a case: those
-// of Filter.Keys, from a folder. It is safe for concurrent use.
-func Named(globs []string, folder string) func(*schema.CaseInfo) bool {
+// MatchNames returns a function that reports whether one of the globs matches a case: those
+// of CaseFilter.Keys, from a folder. It is safe for concurrent use.
+func MatchNames(globs []string, folder string) func(*schema.CaseInfo) bool {
 	return func(tc *schema.CaseInfo) bool {
-		return slices.ContainsFunc(globs, func(glob string) bool { return names(glob, folder, tc) })
+		return slices.ContainsFunc(globs, func(glob string) bool { return nameMatches(glob, folder, tc) })
 	}
 }
 
-func names(glob, folder string, tc *schema.CaseInfo) bool {
+func nameMatches(glob, folder string, tc *schema.CaseInfo) bool {
 	return matchesKey(glob, tc.Key) || MatchesFile(path.Join(folder, glob), tc.Origin.File)
 }
 
@@ -203,14 +199,14 @@ func MatchesFile(glob, file string) bool {
 		return true
 	case isChecks:
 		return stem == strings.TrimSuffix(file, path.Ext(file))
-	case isFile(glob) && (base == "domain" || base == "level"):
+	case isFileGlob(glob) && (base == "domain" || base == "level"):
 		return wildcard.Match(path.Dir(glob)+"/**", file)
 	}
 	return wildcard.Match(glob, file) || wildcard.Match(glob+"/**", file)
 }
 
-// isFile reports whether a glob looks like the path of a definition.
-func isFile(glob string) bool {
+// isFileGlob reports whether a glob looks like the path of a definition.
+func isFileGlob(glob string) bool {
 	return slices.Contains([]string{".json", ".yaml", ".yml", ".jsonl", ".cue"}, path.Ext(glob))
 }
 
@@ -270,9 +266,45 @@ func sharesOne(wanted, has []string) bool {
 }
 
 // group returns the i-th group of a case of the domain dialect.
-func group(c *schema.CaseInfo, i int) []string {
+func groupOf(c *schema.CaseInfo, i int) []string {
 	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
 		return nil
 	}
 	return c.Labels.Groups[i : i+1]
+}
+
+// statusActive is the status of the cases that run.
+const statusActive = "active"
+
+// withStatus keeps the cases with one of the statuses and activates them. A dialect
+// without statuses has running cases and disabled ones, which no status activates.
+func withStatus(cases []*schema.Case, statuses []string) []*schema.Case {
+	var kept []*schema.Case
+	for _, c := range cases {
+		status := c.Labels.Status
+		if status == "" && c.Skip == "" {
+			status = statusActive
+		}
+		if !slices.Contains(statuses, status) {
+			continue
+		}
+		if c.Skip != "" {
+			awake := *c
+			awake.Skip = ""
+			c = &awake
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// withSamples returns the cases with another number of samples.
+func withSamples(cases []*schema.Case, samples int) []*schema.Case {
+	out := make([]*schema.Case, len(cases))
+	for i, c := range cases {
+		one := *c
+		one.Policy.Iterations = samples
+		out[i] = &one
+	}
+	return out
 }
