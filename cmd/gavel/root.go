@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/schema/document"
 
-	picked "github.com/gavel-evals/gavel/controller/selection"
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/schema/suggest"
@@ -66,7 +66,7 @@ func execute(ctx context.Context, a *App, args []string) int {
 		fmt.Fprintln(a.Stderr, "gavel: interrupted")
 		return ExitInterrupted
 	case errors.Is(err, run.ErrUnconfigured), errors.Is(err, gitrepo.ErrOwnFolderCommitted), errors.Is(err, gitrepo.ErrTooMany),
-		errors.As(err, new(*picked.Mistake)), errors.Is(err, fs.ErrPermission):
+		errors.As(err, new(*controller.SelectionMistake)), errors.Is(err, fs.ErrPermission):
 		fmt.Fprintln(a.Stderr, "gavel:", err)
 		return ExitUsage
 	case errors.As(err, &unopened):

@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	picked "github.com/gavel-evals/gavel/controller/selection"
+	"github.com/gavel-evals/gavel/controller"
 )
 
 // A selection selects cases for a command. An empty one selects all.
 type selection struct {
-	picked.Selection
+	controller.Selection
 	// Base is the ref to compare with.
 	Base string
 	// Since is a ref: only cases that the change since then can have affected count. It

@@ -1,4 +1,4 @@
-package selection
+package controller
 
 import (
 	"cmp"
@@ -14,29 +14,29 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// Results of a case in a run.
+// The results that --only knows.
 const (
-	Failed = "failed" // its verdict is fail
-	Errors = "errors" // it could not be judged, or was not run
-	Flaky  = "flaky"  // the same definition had another verdict
+	onlyFailed = "failed" // its verdict is fail
+	onlyErrors = "errors" // it could not be judged, or was not run
+	onlyFlaky  = "flaky"  // the same definition had another verdict
 )
 
-var outcomes = []string{Failed, Errors, Flaky}
+var onlyResults = []string{onlyFailed, onlyErrors, onlyFlaky}
 
-// recalled bounds the number of runs searched for the last one.
-const recalled = 5000
+// mostRecalled bounds the number of runs searched for the last one.
+const mostRecalled = 5000
 
-// Last returns the cases with one of the results in the newest run of a head that is
-// stored without a repository, as a working tree's runs are. The error is a [*Mistake]
+// lastResults returns the cases with one of the results in the newest run of a head that is
+// stored without a repository, as a working tree's runs are. The error is a [*SelectionMistake]
 // if a word is unknown or there is no run, else the ledger's.
-func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
+func lastResults(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
-		if !slices.Contains(outcomes, way) {
-			hint := cmp.Or(suggest.DidYouMean(way, outcomes), "write one of "+strings.Join(outcomes, ", "))
+		if !slices.Contains(onlyResults, way) {
+			hint := cmp.Or(suggest.DidYouMean(way, onlyResults), "write one of "+strings.Join(onlyResults, ", "))
 			return nil, mistake("--only %q is not known; %s", way, hint)
 		}
 	}
-	runs, err := store.Runs(ctx, recalled)
+	runs, err := store.Runs(ctx, mostRecalled)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +54,18 @@ func Last(ctx context.Context, store *ledger.Ledger, head string, ways []string)
 	}
 	keys := map[string]bool{}
 	for i := range report.Cases {
-		if row := &report.Cases[i]; slices.ContainsFunc(ways, func(way string) bool { return ended(row, way) }) {
+		if row := &report.Cases[i]; slices.ContainsFunc(ways, func(way string) bool { return rowEnded(row, way) }) {
 			keys[row.Key] = true
 		}
 	}
 	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, nil
 }
 
-func ended(row *report.Row, way string) bool {
+func rowEnded(row *report.Row, way string) bool {
 	switch way {
-	case Failed:
+	case onlyFailed:
 		return row.Verdict != nil && *row.Verdict == verdict.Fail
-	case Errors:
+	case onlyErrors:
 		return row.Error != nil && !row.Invalid()
 	}
 	return row.Class != nil && *row.Class == report.Flaky
