@@ -72,7 +72,7 @@ type asking struct {
 	} `json:"response_format"`
 }
 
-// programAsks is what a program that asks a model begins with.
+// programAsks is the beginning of a program that asks a model.
 const programAsks = "A program asks."
 
 // role tells by the form of the wanted answer who is asked.
@@ -91,8 +91,8 @@ func (a asking) role() string {
 	return "judge"
 }
 
-// Two runs differ in the delimiters of judges and in how long calls take; what
-// an agent is told about the case's key is for its logs.
+// Two runs differ in the delimiters of judges and in how long calls take; an agent gets
+// the case's key only for its logs.
 var volatile = regexp.MustCompile(`[0-9a-f]{24}|("test_case_id":)"[^"]*"|(\\?"duration_?[mM]s\\?":)[0-9.e+-]+`)
 
 func settled(text string) string { return volatile.ReplaceAllString(text, "${1}${2}_") }

@@ -30,7 +30,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// A performance is a repository that was run on models, with what was seen.
+// A performance is a repository that was run on models, with the observations.
 type performance struct {
 	seen    map[string]seen
 	digests map[string][3]string
@@ -90,8 +90,8 @@ func (s *playedModels) perform(t *testing.T, state controller.Checkout) performa
 	return out
 }
 
-// readBy is the bytes of what a target is built from and, of an agent, which is
-// told their paths alone, of what its messages name.
+// readBy is the bytes of the files that a target is built from and, for an agent, which
+// only gets their paths, the bytes of the files that its messages name.
 func readBy(state controller.Checkout, row plan.Row) string {
 	files, _ := state.FS.(fstest.MapFS)
 	t := state.Config.Targets[row.Target]
@@ -146,7 +146,7 @@ func (w *witness) program(_ context.Context, start evaluate.Start) ([]byte, erro
 	return []byte(`{"score": 1, "reasoning": "so"}`), nil
 }
 
-// asks is what a program gets that asks a model.
+// asks is the input of a program that asks a model.
 func asks(start evaluate.Start, method, path, body string) string {
 	req, got := httptest.NewRequest(method, path, strings.NewReader(body)), httptest.NewRecorder()
 	req.Header.Set("Authorization", "Bearer "+start.Proxy.Token())
@@ -210,7 +210,7 @@ func (s *playedModels) account(t *testing.T, run string, w *witness, row plan.Ro
 	}
 	out.decided += fmt.Sprint(dump(reflect.ValueOf(policy.Bands)), policy.Iterations)
 	if policy.Retry != nil {
-		// The models and rules that judge and decide steer what is asked next.
+		// The models and rules that judge and decide influence the next requests.
 		out.executed += out.judged + out.decided + dump(reflect.ValueOf(policy.Retry))
 	}
 	return out
@@ -226,8 +226,8 @@ func question(c *schema.Case) string {
 	return ""
 }
 
-// given is what an evaluator has besides the transcript. Models and programs
-// have only what they are sent.
+// given is the input of an evaluator besides the transcript. Models and programs only
+// have their own input.
 func given(spec schema.Spec, cost verdict.Usage) string {
 	text := spec.Kind()
 	switch s := spec.(type) {
@@ -373,7 +373,7 @@ func renamed(before, after performance) func(string) string {
 	}
 }
 
-// local is what a case is called in its file, else the name of the file.
+// local is a case's name in its file, else the name of the file.
 func local(key string) string {
 	if _, id, ok := strings.Cut(key, "#"); ok {
 		return id

@@ -88,7 +88,7 @@ func changesOfV5() []change {
 	const (
 		suite = "test_definitions/desk.yaml"
 		all   = "alone E, counts E, greets E, late E, talks E"
-		// ownExecution is that of one test.
+		// ownExecution is the execution of one test.
 		ownExecution = "execution: {skip_defaults: true}\n- id: talks"
 	)
 	changes := []change{

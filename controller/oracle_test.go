@@ -124,12 +124,12 @@ roles: {judge: judge}
 	}
 }
 
-// seen is what a case did: everything that a digest is about, found out
-// without asking the digest.
+// seen has the actions of a case: everything that a digest covers, found out without
+// asking the digest.
 type seen struct{ executed, judged, decided string }
 
-// observe runs a repository on a fresh ledger and gives per case what was seen
-// and the three digests.
+// observe runs a repository on a fresh ledger and returns the observations and the
+// three digests of each case.
 func observe(t *testing.T, p *provider, state controller.Checkout) (map[string]seen, map[string][3]string) {
 	t.Helper()
 	prepared := prepare(t, state)
@@ -145,7 +145,7 @@ func observe(t *testing.T, p *provider, state controller.Checkout) (map[string]s
 	return p.account(t, prepared)
 }
 
-// account puts what was asked together with what evaluators and rules got.
+// account combines the requests with the inputs of evaluators and rules.
 func (p *provider) account(t *testing.T, prepared *controller.Prepared) (map[string]seen, map[string][3]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

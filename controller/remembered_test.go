@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// TestOnlyCasesThatAreDueAreLoaded plans one edit from what is remembered.
+// TestOnlyCasesThatAreDueAreLoaded plans one edit from memory.
 func TestOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	const edited = "test_definitions/a/level_1/alpha.json"
 	base := oracleFiles("http://127.0.0.1:1")
@@ -148,8 +148,8 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 	}
 }
 
-// TestAPlanThatEndsBetweenMemoryAndFiles is an error: the cases that are due by what is
-// remembered have to be loaded. Files that are gone by then are planned as they are.
+// TestAPlanThatEndsBetweenMemoryAndFiles is an error: the due cases have to be loaded.
+// Files that are gone by then are planned in their remembered state.
 func TestAPlanThatEndsBetweenMemoryAndFiles(t *testing.T) {
 	files := oracleFiles("http://127.0.0.1:1")
 	head := stateOf(t, controller.Worktree, files)

@@ -13,7 +13,7 @@ import (
 
 func unset(string) (string, bool) { return "", false }
 
-// problems are those of a repository, a line each.
+// problems are the problems of a repository, a line each.
 func problems(t *testing.T, files map[string]string) string {
 	t.Helper()
 	fsys := fstest.MapFS{}

@@ -146,8 +146,8 @@ func TestACompositeByShareOfAgentV4(t *testing.T) {
 	expect(t, &trial{text: text, answer: "abcd"}, verdict.Pass, 1)
 }
 
-// TestACodeGraderOfAgentV4 reads the fields of both forms, and its assertions are
-// what held and what did not.
+// TestACodeGraderOfAgentV4 reads the fields of both forms, and its assertions are the
+// ones that held and that did not.
 func TestACodeGraderOfAgentV4(t *testing.T) {
 	tr := &trial{text: "assertions: [{type: code-grader, command: [grade], level: 3}]", answer: "Hello", printed: []string{
 		`{"score": 0.9, "assertions": [{"text": "polite", "passed": true}, {"text": "short", "passed": false}]}`,
@@ -222,8 +222,8 @@ func TestTrapA11(t *testing.T) {
 	expect(t, &trial{text: "assertions: [{type: cost, budget: 1}]", change: func(tr *verdict.Transcript) { tr.Usage.Unpriced = 1 }}, verdict.Error, 0)
 }
 
-// TestNegationsOfAgentV4: the rest to 1 is what counts, also within a composite and
-// for what is required.
+// TestNegationsOfAgentV4: 1 minus the score counts, also within a composite and for
+// required evaluators.
 func TestNegationsOfAgentV4(t *testing.T) {
 	const rude = `{type: llm-grader, prompt: "Is it rude? {{output}}", negate: true`
 	expect(t, &trial{text: "assertions: [" + rude + "}]", replies: []string{`{"score": 0.1}`}}, verdict.Pass, 0.9)

@@ -52,7 +52,7 @@ func TestChecks(t *testing.T) {
 	for _, tt := range []struct {
 		check  evaluator.Check
 		answer string
-		note   string // empty where it holds
+		note   string // empty if it holds
 	}{
 		{evaluator.Check{Kind: "icontains", Text: "30 DAYS"}, "within 30 days.", ""},
 		{evaluator.Check{Kind: "icontains", Text: "30 DAYS"}, "within 14 days.", `the answer does not contain "30 DAYS" in any case`},
@@ -86,7 +86,7 @@ func TestChecks(t *testing.T) {
 	fails(t, measure(t, evaluator.Checks{}, "x", &script{}), "there are no checks")
 }
 
-// TestChecksLookAtTheAnswer and not at what was there before.
+// TestChecksLookAtTheAnswer and not at earlier messages.
 func TestChecksLookAtTheAnswer(t *testing.T) {
 	in := input("What is it?", "", &script{})
 	history := schema.Message{Role: schema.RoleAssistant, Content: "42"}

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestClassification has replies of models, and what becomes of them.
+// TestClassification has replies of models, and their results.
 func TestClassification(t *testing.T) {
 	const mood = `{"kind": 0.9, "rude": 0.1}`
 	for _, tt := range []struct {
@@ -20,7 +20,7 @@ func TestClassification(t *testing.T) {
 		reply  string
 		score  float64
 		says   string
-		asks   schema.Role // empty where nobody is asked
+		asks   schema.Role // empty for no call
 	}{
 		{"a label", evaluator.Classified{By: evaluator.ByLabel, Labels: []string{"kind"}}, "hi", mood, 0.9, `"kind" has the score 0.9`, schema.Classifier},
 		{"another label", evaluator.Classified{By: evaluator.ByLabel, Labels: []string{"rude"}}, "hi", mood, 0.1, `"rude" has the score 0.1, and "kind" 0.9`, schema.Classifier},

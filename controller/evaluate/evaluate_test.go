@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/javascript/interpreter"
 )
 
-// measured is what an evaluator measures; a fault fails the test.
+// measured is the measurement of an evaluator; a fault fails the test.
 func measured(ctx context.Context, tb testing.TB, ev schema.Evaluator, in evaluate.Input) verdict.Measurement {
 	tb.Helper()
 	m, err := evaluate.Measure(ctx, ev, in)
@@ -30,7 +30,7 @@ func measured(ctx context.Context, tb testing.TB, ev schema.Evaluator, in evalua
 	return m
 }
 
-// preferred is what a comparison measures; a fault fails the test.
+// preferred is the measurement of a comparison; a fault fails the test.
 func preferred(t *testing.T, spec evaluator.Comparison, in evaluate.Input, alternative *verdict.Transcript) verdict.Measurement {
 	t.Helper()
 	m, err := evaluate.Prefer(t.Context(), spec, in, alternative)

@@ -25,8 +25,8 @@ func expecting(specs ...string) evaluator.Conversation {
 	return evaluator.Conversation{Calls: calls}
 }
 
-// TestExpectations says what is asked of the judge, and what holds once it has
-// answered, as 1 and 0 by expectation.
+// TestExpectations has the judge's question, and which expectations hold after its
+// answer, as 1 and 0.
 func TestExpectations(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

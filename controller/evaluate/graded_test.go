@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestGraded has what a judge may reply to a rubric.
+// TestGraded has possible replies of a judge to a rubric.
 func TestGraded(t *testing.T) {
 	for _, tt := range []struct {
 		reply       string

@@ -77,8 +77,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestAReplyThatCannotBeRead is shown to the model with what is wrong with it, the
-// last one alone, and without the mark of delimiters.
+// TestAReplyThatCannotBeRead is shown to the model with its mistake, the last one
+// alone, and without the mark of delimiters.
 func TestAReplyThatCannotBeRead(t *testing.T) {
 	long := strings.Repeat("é", 4<<10)
 	s := &judgeScript{replies: []string{"first" + target.Mark, long, " "}}

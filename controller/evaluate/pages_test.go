@@ -25,15 +25,15 @@ import (
 type trial struct {
 	// text is added to a case with an id, an input and an expected outcome.
 	text string
-	// calls are those of the target: a name and its arguments.
+	// calls are the target's calls: a name and its arguments.
 	calls []string
 	// answer is the last message of the target.
 	answer string
 	// change is applied to the transcript.
 	change func(*verdict.Transcript)
-	// replies are those of judges, printed those of programs.
+	// replies are the judges' replies, printed the outputs of programs.
 	replies, printed []string
-	// failure is what ends each program; nil where it ends well.
+	// failure is the error of each program; nil if it succeeds.
 	failure *sandbox.Failure
 
 	asked []string // what judges were asked
@@ -186,8 +186,8 @@ func TestToolTrajectoryScores(t *testing.T) {
 	}
 }
 
-// TestToolTrajectoryMinimumsCountInEveryMode: each tool of minimums is one of
-// what is expected.
+// TestToolTrajectoryMinimumsCountInEveryMode: each tool of minimums is one of the
+// expectations.
 func TestToolTrajectoryMinimumsCountInEveryMode(t *testing.T) {
 	for _, tt := range []struct {
 		mode, calls string
@@ -280,8 +280,8 @@ func TestRequiredEvaluator(t *testing.T) {
 
 const met, missed = `{"criteria": [{"id": "rubric-1", "met": true, "reason": "yes"}], "summary": ""}`, `{"criteria": [{"id": "rubric-1", "met": false, "reason": "no"}], "summary": ""}`
 
-// TestRequiredWithinComposites: what is required inside of a composite fails the
-// case like what is required outside, at any depth.
+// TestRequiredWithinComposites: a required evaluator inside of a composite fails the
+// case like one outside, at any depth.
 func TestRequiredWithinComposites(t *testing.T) {
 	const member = `evaluators:
 - name: all
@@ -373,8 +373,8 @@ func TestCompositeSafetyGateAtAnyDepth(t *testing.T) {
 	expect(t, &trial{text: strings.Replace(text, "100", "2000", 1)}, verdict.Pass, 1)
 }
 
-// TestCompositeAllOrNothing: 0 where one is below the threshold, which is 0.6 by
-// default, else the average.
+// TestCompositeAllOrNothing: 0 if one is below the threshold, which is 0.6 by default,
+// else the average.
 func TestCompositeAllOrNothing(t *testing.T) {
 	const text = `evaluators:
 - name: all
@@ -399,8 +399,8 @@ func TestCompositeAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestCompositeProgramIsACommandLine: path may hold arguments, and what is quoted
-// is one.
+// TestCompositeProgramIsACommandLine: path may hold arguments, and a quoted text is
+// one.
 func TestCompositeProgramIsACommandLine(t *testing.T) {
 	const text = `evaluators:
 - name: all
@@ -439,7 +439,7 @@ evaluators: [{type: field_accuracy, fields: [{path: name}, {path: age}, {path: b
 `
 	expect(t, &trial{text: text, answer: `{"name": "Ada", "age": 36, "born": 1815}`}, verdict.Pass, 1)
 	expect(t, &trial{text: text, answer: `{"name": "ada", "age": 36, "born": 1815}`}, verdict.Borderline, 2./3)
-	expect(t, &trial{text: text, answer: `{"name": "Ada"}`}, verdict.Pass, 1) // what is missing does not count
+	expect(t, &trial{text: text, answer: `{"name": "Ada"}`}, verdict.Pass, 1) // missing fields do not count
 	required := strings.Replace(text, "{path: age}", "{path: age, required: true}", 1)
 	expect(t, &trial{text: required, answer: `{"name": "Ada"}`}, verdict.Fail, 0.5)
 }

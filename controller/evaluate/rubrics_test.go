@@ -159,8 +159,8 @@ func printed(text string, err error) evaluate.Programs {
 	return func(context.Context, evaluate.Start) ([]byte, error) { return []byte(text), err }
 }
 
-// TestJudgesSeeWhatAnswersTheyAsked keeps what was asked and answered for
-// people who want to know.
+// TestJudgesSeeWhatAnswersTheyAsked keeps questions and answers for people who want to
+// know.
 func TestJudgesSeeWhatAnswersTheyAsked(t *testing.T) {
 	s := &script{replies: []string{`{"criteria":[{"id":"a","met":false,"reason":"Not there."}],"summary":"Bad."}`}}
 	m := measure(t, criteriaOf("a"), "An answer.", s)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestCheck has what functions return, and what becomes of it.
+// TestCheck has return values of functions, and their results.
 func TestCheck(t *testing.T) {
 	half := 0.5
 	for _, tt := range []struct {

@@ -28,7 +28,7 @@ func (s *selectionScript) ask(_ context.Context, _ schema.Role, req target.Reque
 	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: s.replies[len(s.asked)-1]}}}, nil
 }
 
-// input is a case of which a question was asked, and its answer.
+// input is a case with a question and its answer.
 func candidate(question, answer string, s *selectionScript) evaluate.Input {
 	asked := []schema.Message{{Role: schema.RoleUser, Content: question}}
 	return evaluate.Input{
@@ -54,7 +54,7 @@ func candidates(s *selectionScript, answers []string, specs ...schema.Spec) []ev
 	return all
 }
 
-// scores are those of the evaluator of an index, by candidate.
+// scores are the scores of the evaluator with an index, by candidate.
 func scores(t *testing.T, measured [][]verdict.Measurement, n int) []float64 {
 	t.Helper()
 	var all []float64
@@ -143,8 +143,8 @@ func TestMaxScore(t *testing.T) {
 	}
 }
 
-// TestTheInputIsShownIfItIsTheSame leaves out of the judge's question what was not asked of
-// all candidates alike.
+// TestTheInputIsShownIfItIsTheSame leaves out of the judge's question the inputs that
+// differ between candidates.
 func TestTheInputIsShownIfItIsTheSame(t *testing.T) {
 	for _, tt := range []struct {
 		other string

@@ -95,8 +95,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// fits is a table of which expected call fits which call that was made: a row of
-// x and . for each expected one.
+// fits is a table of which expected call fits which actual call: a row of x and . for
+// each expected one.
 func fitTable(rows ...string) [][]bool {
 	var out [][]bool
 	for _, row := range rows {

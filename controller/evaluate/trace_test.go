@@ -31,7 +31,8 @@ func named(patterns ...string) []evaluator.CallName {
 	return out
 }
 
-// TestTraceCalls has calls that fit each rule, calls that do not, and what is said then.
+// TestTraceCalls has calls that fit each rule, calls that do not, and the messages
+// about them.
 func TestTraceCalls(t *testing.T) {
 	two := 2
 	for _, tt := range []struct {

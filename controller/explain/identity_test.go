@@ -43,7 +43,7 @@ func TestIdentify(t *testing.T) {
 		name             string
 		versions         []Version
 		partial          bool
-		created, updated int // 0 where it is not known
+		created, updated int // 0 if it is not known
 	}{
 		{"written once", []Version{on(1, a)}, false, 1, 1},
 		{"changed", []Version{on(5, a), on(3, other)}, false, 3, 5},

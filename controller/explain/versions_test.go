@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// TestDiffering has each rule in which versions of promptfoo differ, and what is next to
-// it and does not differ.
+// TestDiffering has each rule in which versions of promptfoo differ, and similar rules
+// that do not differ.
 func TestDiffering(t *testing.T) {
 	for _, tt := range []struct{ name, test, want string }{
 		{"a threshold of 0", `{threshold: 0, assert: [{type: contains, value: a}]}`, "threshold: 0 passes every score, as since promptfoo 0.121; 0.118 ignored it"},

@@ -166,8 +166,8 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// TestHeld holds that nothing is said while git is in the middle of its work,
-// however long that is.
+// TestHeld holds that nothing is reported while git is in the middle of its work,
+// however long that takes.
 func TestHeld(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "defs/a.json")
@@ -188,8 +188,7 @@ func TestHeld(t *testing.T) {
 	})
 }
 
-// TestGivenUp holds that what was seen in a wait that was given up is told in
-// the next.
+// TestGivenUp holds that the events of an abandoned wait are reported by the next.
 func TestGivenUp(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "defs/a.json")

@@ -180,7 +180,7 @@ func TestAbuseExpiredAppTokenAndClockSkew(t *testing.T) {
 		w.read(t)
 		w.pass(56 * time.Minute)
 		w.forge.Inject(forgetest.Fault{Path: "/access_tokens", Status: 500, Times: -1})
-		w.read(t) // the one there is lasts for four minutes more, less what was waited
+		w.read(t) // the current one lasts for four minutes more, minus the wait
 		w.pass(10 * time.Minute)
 		if _, err := w.client.Pull(t.Context(), demo, 7); err == nil {
 			t.Error("a token that ended was used")

@@ -53,8 +53,8 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestRecentComments lists those of a whole repository, for free where there
-// are not new ones.
+// TestRecentComments lists the comments of a whole repository, for free if there are no
+// new ones.
 func TestRecentComments(t *testing.T) {
 	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestOddComments(t *testing.T) {
 	}
 }
 
-// TestReactions looks through all pages for those of one account.
+// TestReactions looks through all pages for the reactions of one account.
 func TestReactions(t *testing.T) {
 	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge"
 )
 
-// A slow forge takes a second for every answer and counts what is in progress.
+// A slow forge takes a second for every answer and counts the requests in progress.
 type slow struct {
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -44,9 +44,8 @@ func (s *slow) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(`{"number": 7}`)), Request: req}, nil
 }
 
-// TestOneWriteInFlight for each credential, whatever kind of write it is, and
-// reads next to it. A write that is told to wait is not overtaken by another
-// one.
+// TestOneWriteInFlight for each credential, whatever kind of write it is, and reads
+// next to it. A write that has to wait is not overtaken by another one.
 func TestOneWriteInFlight(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -20,7 +20,7 @@ func endless(t *testing.T, item string) *forge.Client {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next"`, r.Host, r.URL.Path, page+1))
-		_, _ = io.WriteString(w, "["+item+"]") // the client says what was wrong with it
+		_, _ = io.WriteString(w, "["+item+"]") // the client reports the error
 	}))
 	t.Cleanup(server.Close)
 	fake := &forgetest.Clock{}

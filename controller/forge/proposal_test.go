@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// TestOpen opens a pull request on GitHub and on Gitea, and says what is missing where
+// TestOpen opens a pull request on GitHub and on Gitea, and names the missing part if
 // it cannot.
 func TestOpen(t *testing.T) {
 	for _, base := range []string{"", "/api/v3", "/api/v1"} {

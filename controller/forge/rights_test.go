@@ -16,7 +16,7 @@ func TestRightsToAsk(t *testing.T) {
 		base       string
 		permission string
 		app        bool
-		want       string // of the repair; empty where there is nothing to repair
+		want       string // of the repair; empty if nothing has to be repaired
 	}{
 		{name: "a writer", permission: "write"},
 		{name: "an administrator", permission: "admin"},

@@ -21,8 +21,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
-// A listener notes what is written and when, takes a second for each answer, and
-// answers some of it with 502.
+// A listener records the writes with their times, takes a second for each answer, and
+// answers some with 502.
 type listener struct {
 	begin time.Time
 	// away is how many writes of a path are answered with 502.
@@ -156,7 +156,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestAnUnfinishedWriteEnds with the context that bounds what was sent.
+// TestAnUnfinishedWriteEnds with the context that bounds its requests.
 func TestAnUnfinishedWriteEnds(t *testing.T) {
 	written(t, nil, func(ctx context.Context, rest *github.Client, _ *sync.WaitGroup) {
 		sent, end := context.WithTimeout(ctx, 300*time.Millisecond)

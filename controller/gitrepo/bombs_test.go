@@ -98,7 +98,7 @@ func TestBombsThatBaseHas(t *testing.T) {
 	if over, ok := errors.AsType[*pack.ExcessError](err); !ok || !strings.Contains(over.Message, "11111111111 paths are removed") {
 		t.Errorf("Changed to without a bomb = %v; want its paths counted", err)
 	}
-	// With nothing to compare it with, what is accepted counts as a whole.
+	// Without anything to compare it with, all accepted content counts.
 	err = r.CheckBounds(t.Context(), "", head)
 	if over, ok := errors.AsType[*pack.ExcessError](err); !ok || !strings.Contains(over.Message, "paths are in the commit; the bound is 4000000") {
 		t.Errorf("Within of a commit alone = %v; want its paths counted", err)

@@ -34,7 +34,7 @@ func newBuilder(t testing.TB) *builder {
 	return &builder{t: t, dir: dir, git: repo, tick: time.Unix(1_700_000_000, 0)}
 }
 
-// open opens what was built.
+// open opens the built pack.
 func (b *builder) open() *Repository {
 	b.t.Helper()
 	r, err := Open(b.dir)

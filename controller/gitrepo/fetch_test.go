@@ -44,8 +44,8 @@ func upstream(t *testing.T) (b *builder, base, main, pull string) {
 	return b, base, main, pull
 }
 
-// shallowClone is what a checkout of depth 1 leaves: one commit, its files and
-// a mark that history ends there.
+// shallowClone is the result of a checkout of depth 1: one commit, its files and a mark
+// that history ends there.
 func shallowClone(t *testing.T, from *builder, commit, url string) *builder {
 	t.Helper()
 	b := newBuilder(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestAsBoundOS compares what is read with what osfs.BoundOS reads, over links, out of the
-// folder and where nothing is.
+// TestAsBoundOS compares its reads with those of osfs.BoundOS, over links, out of the
+// folder and at missing files.
 func TestAsBoundOS(t *testing.T) {
 	dir, outside := filepath.Join(t.TempDir(), "inside"), t.TempDir()
 	for _, f := range []struct{ name, content string }{
@@ -57,7 +57,7 @@ func TestAsBoundOS(t *testing.T) {
 		"../secret", "refs/../../secret", "/HEAD", "nothing", "objects/ff/00", "HEAD/x", "refs/heads/main/x", "",
 		filepath.Join(dir, "HEAD"), filepath.Join(outside, "secret"),
 	} {
-		for range 2 { // the second time with what is remembered
+		for range 2 { // the second time from memory
 			want, wantErr := content(bound, name)
 			if got, err := content(files, name); got != want || (err == nil) != (wantErr == nil) || os.IsNotExist(err) != os.IsNotExist(wantErr) {
 				t.Errorf("%q is read as %q, %v; want %q, %v", name, got, err, want, wantErr)

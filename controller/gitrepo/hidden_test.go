@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestHidden hides what git ignores and its own folders, and shows what is
-// tracked, what is merely new, and what is asked for by name.
+// TestHidden hides ignored files and git's own folders, and shows tracked files, new
+// ones, and files that are requested by name.
 func TestHidden(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", t.TempDir())

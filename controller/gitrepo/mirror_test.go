@@ -229,7 +229,7 @@ func TestMirrorOfAFolder(t *testing.T) {
 	if _, _, err := m.Fetch(t.Context(), OfBase, "refs/heads/none"); err == nil || !strings.Contains(err.Error(), "refs/heads/none") {
 		t.Errorf("a branch that is not there: %v", err)
 	}
-	// A folder inside of the repository is none.
+	// A folder inside of the repository is not one.
 	inner := filepath.Join(up.dir, "inner")
 	if err := os.Mkdir(inner, 0o700); err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestPush has git itself read the commit that a mirror pushes: only what is named is
-// another thing than before.
+// TestPush makes git itself read the commit that a mirror pushes: only the named files
+// have changed.
 func TestPush(t *testing.T) {
 	dir := t.TempDir()
 	gittest.Init(t, dir, "main")

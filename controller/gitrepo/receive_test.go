@@ -86,8 +86,8 @@ func TestAbuseLargeBlobsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// TestAbuseADifferenceThatExpands fetches a pack of a few hundred bytes, of which
-// one object is 1.5 GiB. It is refused before any of it is made.
+// TestAbuseADifferenceThatExpands fetches a pack of a few hundred bytes, with an object
+// of 1.5 GiB. It is refused before any of it is made.
 func TestAbuseADifferenceThatExpands(t *testing.T) {
 	const pieces, size = 24576, 24576 << 16
 	dir := t.TempDir()

@@ -128,8 +128,8 @@ func TestHashReadsBelowAttributes(t *testing.T) {
 	}
 }
 
-// BenchmarkChangedWork compares a working tree of 10,000 files, of which one
-// changed, with its commit.
+// BenchmarkChangedWork compares a working tree of 10,000 files, one of them changed,
+// with its commit.
 func BenchmarkChangedWork(b *testing.B) {
 	const files = 10_000
 	w := newBuilder(b)

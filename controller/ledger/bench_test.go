@@ -217,7 +217,7 @@ func BenchmarkDecided(b *testing.B) {
 	}
 }
 
-// BenchmarkNew makes a ledger where there is none.
+// BenchmarkNew makes a new ledger.
 func BenchmarkNew(b *testing.B) {
 	dir := b.TempDir()
 	for i := 0; b.Loop(); i++ {

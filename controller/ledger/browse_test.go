@@ -89,8 +89,8 @@ func judging(t *testing.T) (store *ledger.Ledger, put func(trust ledger.Trust, i
 	}
 }
 
-// TestSides holds that what was judged of base is not taken for head's, whichever of
-// them was judged last.
+// TestSides holds that base's verdicts do not count as head's, whichever of them was
+// judged last.
 func TestSides(t *testing.T) {
 	store, put := judging(t)
 	trust := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}

@@ -107,7 +107,7 @@ func testCollectBySize(t *testing.T, b backend) {
 	k.check(err)
 	after, err := k.Counts(t.Context())
 	k.check(err)
-	name := k.Store().Path() // a file gives back what is free; PostgreSQL uses it again
+	name := k.Store().Path() // a file returns its free space; PostgreSQL uses it again
 	if after.Bytes > half || after.Bytes < half/2 || after.Samples+removed.Samples != 64 || after.Free != 0 && !strings.HasPrefix(name, "postgres:") {
 		t.Errorf("%+v became %+v, removed %+v", before, after, removed)
 	}

@@ -58,7 +58,7 @@ func TestPostgresUnderLeases(t *testing.T) {
 	})
 }
 
-// conformance is what every backend has to fulfil.
+// conformance has the demands on every backend.
 func conformance(t *testing.T, b backend) {
 	for _, tt := range []struct {
 		name string
@@ -170,8 +170,7 @@ func (k *fixture) save(o ledger.Outcome) {
 	}
 }
 
-// seen is what a scope sees of a case: the texts by ordinal, and of the
-// decision.
+// seen is a scope's view of a case: the texts by ordinal, and the text of the decision.
 type seen struct {
 	Executions, Judgements map[int]string
 	Next                   int
@@ -326,8 +325,8 @@ func testRefused(t *testing.T, b backend) {
 	}
 }
 
-// testVisibility goes through who sees what of whom: what an untrusted head
-// wrote serves nobody but the same pull request of the same repository.
+// testVisibility goes through who sees whose entries: the entries of an untrusted head
+// serve only the same pull request of the same repository.
 func testVisibility(t *testing.T, b backend) {
 	who := map[string]ledger.Trust{
 		"operator":         operator,
@@ -401,7 +400,7 @@ func testOwnSamples(t *testing.T, b backend) {
 	})
 	k.wantSeen(ledger.Scope{Trust: base}, other, one("base"))
 
-	// Base cannot be made to judge, or decide over, what is not its own.
+	// Base cannot be made to judge, or decide over, another's samples.
 	seventh := digestsOf("seventh")
 	k.save(outcome(pull7, seventh, 0, "seven"))
 	_, j = sample(0, "taken over")
@@ -453,7 +452,7 @@ func testAge(t *testing.T, b backend) {
 	anew := again
 	anew.D = digest("anew d")
 	k.save(ledger.Outcome{Trust: base, Digests: anew, Decision: decision(1, "anew")})
-	// Nor does it count where it is asked what was decided before.
+	// Nor does it count in the question for earlier decisions.
 	for _, tt := range []struct {
 		before time.Duration
 		want   string

@@ -19,7 +19,7 @@ func asNobody(t *testing.T) {
 		return
 	}
 	const nobody = 65534
-	runtime.LockOSThread() // the user is that of a thread
+	runtime.LockOSThread() // the user belongs to the thread
 	become := func(user uintptr) {
 		_, _, _ = syscall.RawSyscall(syscall.SYS_SETFSUID, user, 0, 0) // it gives the user before, whatever happens
 	}

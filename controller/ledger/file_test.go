@@ -119,7 +119,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestDamaged overwrites every page but those of the schema.
+// TestDamaged overwrites every page except the schema's.
 func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l, err := ledger.Open(t.Context(), ledger.Config{Path: path})

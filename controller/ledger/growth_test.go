@@ -32,7 +32,7 @@ func opened(t *testing.T) *Ledger {
 	return l
 }
 
-// manyCases is the report of a run of many cases, of which one is changed.
+// manyCases is the report of a run of many cases, one of which changed.
 func manyCases(t *testing.T, run, cases, changed int) []byte {
 	t.Helper()
 	type row struct {
@@ -78,7 +78,7 @@ func (l *Ledger) bytes(t *testing.T) int64 {
 	return counts.Bytes
 }
 
-// TestGrowth: what a run adds to the file is what is new in its report.
+// TestGrowth: a run only adds the new parts of its report to the file.
 func TestGrowth(t *testing.T) {
 	const cases = 10_000
 	l := opened(t)
@@ -147,10 +147,9 @@ func caseByCase(t *testing.T, report []byte, atEnd func()) iter.Seq2[[]byte, err
 	}
 }
 
-// TestCasesAreStoredOneByOne holds that a report whose cases come one by one is
-// stored as one with all of them is, also where pieces of it are collected between
-// the look at what is there and the transaction, and that they are never in memory
-// together.
+// TestCasesAreStoredOneByOne holds that a report whose cases come one by one is stored
+// like one with all of them, also if pieces of it are collected between the look and
+// the transaction, and that they are never in memory together.
 func TestCasesAreStoredOneByOne(t *testing.T) {
 	const cases = 10_000
 	l := opened(t)
@@ -200,8 +199,8 @@ func TestCasesAreStoredOneByOne(t *testing.T) {
 	}
 }
 
-// TestTrim keeps the newest runs of each repository, the newest of each pull
-// request, and what is still to be published, and no piece that no report has.
+// TestTrim keeps the newest runs of each repository, the newest of each pull request,
+// and unpublished ones, and only pieces that a report has.
 func TestTrim(t *testing.T) {
 	l := opened(t)
 	n := 0
@@ -294,7 +293,7 @@ func TestVerifyStreams(t *testing.T) {
 	if grown := int64(peak) - int64(before); grown > most {
 		t.Errorf("it holds %d bytes, want at most %d", grown, most)
 	}
-	// Nor does what is wrong with it.
+	// Nor does its mistake.
 	v, err = l.Verify(t.Context(), func(string, []verdict.Sample) (verdict.Result, bool) {
 		return verdict.Result{Verdict: verdict.Fail}, true
 	})
@@ -332,7 +331,7 @@ func TestCollectionIsDoneInSteps(t *testing.T) {
 	}
 }
 
-// TestWritersWait for a minute where nothing else is said.
+// TestWritersWait for a minute by default.
 func TestWritersWait(t *testing.T) {
 	l := opened(t)
 	var wait int

@@ -56,7 +56,7 @@ func (s *shelf) put(trust ledger.Trust, score float64, model string, chosen bool
 	s.next++
 }
 
-// read shows the verdicts of what is found, the oldest first.
+// read shows the verdicts of the found measurements, the oldest first.
 func (s *shelf) read(scope ledger.Scope, ask ledger.HistoryAsk) string {
 	s.Helper()
 	ask.Digests = digests

@@ -80,8 +80,8 @@ func closed(t *testing.T, l *Ledger) {
 	}
 }
 
-// seen is what a reader is given of cases, by name: the replies, reasons of the
-// judgements and of the verdict, and how many calls there are.
+// seen is a reader's view of cases, by name: the replies, the reasons of the judgements
+// and of the verdict, and the number of calls.
 func seen(t *testing.T, path string, trust Trust, names ...string) map[string][]any {
 	t.Helper()
 	l := openImported(t, path)

@@ -168,7 +168,7 @@ func testOutbox(t *testing.T, b backend) {
 	save("comment", "a") // nothing new
 	save("status", "a")
 	first := want("comment a h body a", "status a h body a")
-	save("comment", "b") // takes the place of what was not yet published
+	save("comment", "b") // takes the place of the unpublished one
 	second := want("status a h body a", "comment b h body b")
 	k.check(k.MarkPublished(t.Context(), first[0], "")) // too late: b is there
 	want("status a h body a", "comment b h body b")
@@ -184,7 +184,7 @@ func testOutbox(t *testing.T, b backend) {
 			t.Errorf("the receipt of %s is %q, want %q", tt.destination, got, tt.receipt)
 		}
 	}
-	save("comment", "a") // back to what was there before
+	save("comment", "a") // back to the earlier content
 	want("status a h body a", "comment a h body a")
 
 	// A run that cannot be stored leaves nothing in the outbox.

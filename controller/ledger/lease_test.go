@@ -189,7 +189,7 @@ func testWanted(t *testing.T, b backend) {
 	drop(first, "a", false)
 	drop(first, "b", true)
 	drop(second, "b", false)
-	// Entries of a pull request serve nobody else, but it can use those of base.
+	// Entries of a pull request serve nobody else, but it can use base's.
 	seven, eight := one.want(pull7, "p"), other.want(pull8, "p", "q", "c")
 	drop(seven, "p", false)
 	drop(first, "c", true)

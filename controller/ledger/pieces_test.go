@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// report has n cases, of which one is changed.
+// report has n cases, one of which changed.
 func report(n, changed int) []byte {
 	var rows []map[string]any
 	for i := range n {

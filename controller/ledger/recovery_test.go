@@ -201,8 +201,8 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestAbuseAVanishedLedger is told from one that is there, and no connection
-// is ever made to another file at its place.
+// TestAbuseAVanishedLedger is distinguished from an existing one, and no connection is
+// ever made to another file in its place.
 func TestAbuseAVanishedLedger(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// TestCosts adds up what runs took, each report of which is read once: a report that is
-// damaged afterwards changes nothing, and that of a new run is read.
+// TestCosts adds up the costs of runs, reading each report once: a report that is
+// damaged afterwards changes nothing, and a new run's report is read.
 func TestCosts(t *testing.T) {
 	l := ledgertest.Open(t, ledger.Config{})
 	saveCost := func(repository string, i int, summary string) {

@@ -37,8 +37,7 @@ func testSpending(t *testing.T, b backend) {
 	reserve(ledger.Amount{Tokens: 1}, &ledger.Shortage{Account: 1, On: ledger.Amount{Calls: 3, Tokens: 100, USD: 0.5}})
 }
 
-// held is an account of ten calls of which a run that is killed has claimed
-// eight.
+// held is an account of ten calls, eight of which a killed run has claimed.
 func held() []ledger.Account {
 	ten := int64(10)
 	return []ledger.Account{{Name: "held", Calls: &ten}}

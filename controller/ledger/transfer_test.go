@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 )
 
-// columns are those of all tables of a ledger, as table.column.
+// columns are the columns of all tables of a ledger, as table.column.
 func columns(t *testing.T, l *ledger.Ledger, text string) (tables, out []string) {
 	t.Helper()
 	err := l.Store().Each(t.Context(), func(rows *sql.Rows) error {

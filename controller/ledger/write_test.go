@@ -16,8 +16,8 @@ import (
 // Sign is for tests from outside.
 var Sign = (*RunHandle).sign
 
-// TestClose closes a ledger while many write: what was said to be stored is,
-// and nothing else.
+// TestClose closes a ledger while many write: it has exactly the changes that were
+// reported as stored.
 func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l, err := Open(t.Context(), Config{Path: path})

@@ -61,7 +61,7 @@ func TestNeeded(t *testing.T) {
 		Repo: repo, Ledger: store, ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
 	}
 	roots.Head = state(t, repo, commit("main"))
-	// prompts are what is needed, told by the digests that the states have.
+	// prompts are the needed prompts, by the digests of the states.
 	prompts := map[string]string{}
 	for _, tt := range []struct{ ref, prompt string }{{"main", "hello there"}, {"feature", "hello you"}, {"feature~1", "hello"}} {
 		r := roots

@@ -92,8 +92,8 @@ func TestConfigurationsInDigests(t *testing.T) {
 	}
 }
 
-// TestPlainDigestIsStable holds the digest of a case that has nothing of the
-// kind: what is known of it in ledgers stays known.
+// TestPlainDigestIsStable holds the digest of a case without these features: its
+// entries in ledgers stay valid.
 func TestPlainDigestIsStable(t *testing.T) {
 	var names []string
 	for _, p := range Digest(tc("a", "1", 0.7), &Environment{}).Parts() {

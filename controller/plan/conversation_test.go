@@ -88,8 +88,8 @@ func TestConversationDigests(t *testing.T) {
 	}
 }
 
-// TestTheOrderOfMocks is in the digest where the case and its target have mocks of one
-// tool: there the answers changed when those of the case came first.
+// TestTheOrderOfMocks is in the digest if the case and its target have mocks of one
+// tool: there the answers changed when the case's came first.
 func TestTheOrderOfMocks(t *testing.T) {
 	for _, tt := range []struct {
 		tool string
@@ -107,8 +107,8 @@ func TestTheOrderOfMocks(t *testing.T) {
 	}
 }
 
-// wantChange demands the outermost digest that changes, and the name of a part
-// that tells why; both are empty where nothing may change.
+// wantChange demands the outermost digest that changes, and the name of a part that
+// explains it; both are empty if nothing may change.
 func wantChange(t *testing.T, before, after Digests, layer Layer, part string) {
 	t.Helper()
 	if got := firstChange(before, after); got != layer {

@@ -154,8 +154,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestSettleSince holds that without a base a case is told apart from what it
-// was when it was decided last.
+// TestSettleSince holds that without a base a case is compared with its state at its
+// last decision.
 func TestSettleSince(t *testing.T) {
 	was := Digest(tc("a", "1", 0.5), &Environment{}).Parts()
 	for i := range was {

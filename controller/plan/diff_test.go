@@ -137,8 +137,9 @@ func TestNumberedParts(t *testing.T) {
 	}
 }
 
-// TestReasonNamesEveryChangedFile: a row of a matrix is written in several files. A change
-// is that of the files that changed, of prompts, variables and what all tests share, too.
+// TestReasonNamesEveryChangedFile: a row of a matrix is written in several files. A
+// change names the changed files, including prompts, variables and the common part of
+// all tests.
 func TestReasonNamesEveryChangedFile(t *testing.T) {
 	row := func(text, system, word string) *schema.Case {
 		c := measuredBy(keywords(1, word))

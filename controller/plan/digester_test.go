@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestDigestsAreThoseOfTheParts: what a digester remembers of the cases before changes no
-// digest, and each is that of the parts that reasons name.
+// TestDigestsAreThoseOfTheParts: a digester's memory of earlier cases changes no
+// digest, and each digest covers the parts that reasons name.
 func TestDigestsAreThoseOfTheParts(t *testing.T) {
 	env := Environment{Config: "gavel.yaml", Targets: map[string]Target{"bot": {Facts: []Fact{{Name: "model", Value: "m"}}}}}
 	cases := []*schema.Case{tc("a", "1", 0.7), configuration(), attempted(), tc("a", "2", 0.5), tc("a", strings.Repeat("long ", 100), 0.7)}

@@ -32,8 +32,8 @@ func TestGivenAnswer(t *testing.T) {
 	}
 }
 
-// TestRowThatIsTold is in E: a program that is told the variables of its row may answer
-// otherwise.
+// TestRowThatIsTold is in E: a program that gets the variables of its row may answer
+// differently.
 func TestRowThatIsTold(t *testing.T) {
 	digest := func(row string) Digests {
 		c := tc("a", "1", 0.7)

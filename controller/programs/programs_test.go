@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestTrees exports a commit once, shows programs that of base where they may
-// not see the head's, and removes what it made.
+// TestTrees exports a commit once, shows programs base's files if they may not see the
+// head's, and removes its exports.
 func TestTrees(t *testing.T) {
 	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
 	base := controller.Checkout{Commit: "b", FS: fstest.MapFS{"judges/say.sh": {Data: []byte("cat ../word"), Mode: 0o644}, "word": {Data: []byte("base")}}}
@@ -90,8 +90,8 @@ func TestWithhold(t *testing.T) {
 	}
 }
 
-// TestHiddenInWorkTrees gives programs of a working tree what git has or would
-// take, finds it out once, and those of a commit everything.
+// TestHiddenInWorkTrees gives programs of a working tree the files that git has or
+// would take, determines them once, and gives programs of a commit everything.
 func TestHiddenInWorkTrees(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", "")

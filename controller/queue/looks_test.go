@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/run/runtest"
 )
 
-// looking has a run wait for an outcome that comes in its n-th pause, none of which takes
-// time, and returns how long the pauses would have been.
+// looking makes a run wait for an outcome that comes in its n-th pause, none of which
+// takes time, and returns how long the pauses would have been.
 func looking(t *testing.T, url string, n int) (pauses []time.Duration) {
 	t.Helper()
 	q, err := Open(t.Context(), url)

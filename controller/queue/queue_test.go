@@ -38,7 +38,8 @@ func open(t testing.TB, url string) *queue.Queue {
 	return q
 }
 
-// tables are those of a queue and of a ledger, in a database that is copied for each test.
+// tables are the tables of a queue and of a ledger, in a database that is copied for
+// each test.
 var tables = postgrestest.NewTemplate(func(url string) error {
 	ctx := context.Background()
 	q, err := queue.Open(ctx, url)
@@ -52,7 +53,7 @@ var tables = postgrestest.NewTemplate(func(url string) error {
 	return ledgertest.Make(url)
 })
 
-// orders are what workers of this process know of runs, by a name in About.
+// orders are the orders for runs that workers of this process know, by a name in About.
 type orders struct {
 	mu   sync.Mutex
 	of   map[string]runtest.Order // guarded by mu

@@ -122,7 +122,7 @@ func (r remote) cancel(t testing.TB, name string) time.Duration {
 func TestACancelReachesAnotherProcess(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t)
-	for i := range 3 { // the worker goes on with what is queued afterwards
+	for i := range 3 { // the worker continues with tasks that are queued afterwards
 		t.Logf("it took %s", r.cancel(t, fmt.Sprint("stuck", i)))
 	}
 }

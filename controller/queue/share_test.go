@@ -28,7 +28,7 @@ func three(t *testing.T) (workers [3]*Worker) {
 	return workers
 }
 
-// settled is what a worker may use after it told the others of its usage.
+// settled is the usage that a worker may have after it told the others of its own.
 func settled(t *testing.T, w *Worker, u limit.Usage) limit.Share {
 	t.Helper()
 	share, err := w.settle(t.Context(), "bot", u)
@@ -53,7 +53,7 @@ func TestSharesOfALimit(t *testing.T) {
 		{0, 5, 5},  // and have ended
 		{1, 0, 5},
 		{2, 0, 0},
-		{0, 5, 4}, // a third, and what is left over
+		{0, 5, 4}, // a third, and the rest
 		{2, 0, 0},
 		{0, 4, 4},
 		{2, 0, 1},
@@ -91,7 +91,7 @@ func TestAShareLeavesRoom(t *testing.T) {
 		{1, 20, 32}, // it need not wait
 		{0, 40, 32}, // nothing more is free
 		{1, 20, 20}, // the other one waits
-		{0, 40, 40}, // and has what it wants, since that one does not any more
+		{0, 40, 40}, // and has as much as it wants, since that one wants no more
 		{1, 20, 24},
 	} {
 		if got := settled(t, w[step.worker], limit.Usage{Size: 64, Want: step.wanted}); got.Slots != step.want {

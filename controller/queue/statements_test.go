@@ -72,8 +72,8 @@ func (l load) counted(tb testing.TB, cases int) []string {
 	return server.Statements(tb)[before:]
 }
 
-// perCase splits the statements of so many cases into those of the cases and those of
-// the time that passed.
+// perCase splits the statements of this many cases into those for the cases and those
+// for the elapsed time.
 func perCase(statements []string, cases int) (ofCases, ofTime float64, table string) {
 	counts := map[string]int{}
 	timed := 0

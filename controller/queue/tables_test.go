@@ -186,9 +186,9 @@ func TestProgramsWaitForTheFirstWorker(t *testing.T) {
 	}
 }
 
-// TestTwoBatchesAtOnce: a worker is told about both sides of a comparison, which are queued
-// at the same moment, and about the next ones. Where it only looks by itself, every half second,
-// twenty rounds take seven seconds.
+// TestTwoBatchesAtOnce: a worker learns of both sides of a comparison, which are queued
+// at the same moment, and of the next ones. If it only looked by itself, every half
+// second, twenty rounds would take seven seconds.
 func TestTwoBatchesAtOnce(t *testing.T) {
 	const rounds, most = 20, 4500 * time.Millisecond
 	q := open(t, tables.URL(t))

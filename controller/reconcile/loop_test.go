@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 )
 
-// An eventLog notes what is done when, in seconds after the start.
+// An eventLog records the actions with their times, in seconds after the start.
 type eventLog struct {
 	mu    sync.Mutex
 	start time.Time
@@ -85,7 +85,7 @@ func TestOneRunningOneWaiting(t *testing.T) {
 	}
 }
 
-// TestANewHeadEndsTheOldRun, where it is told that the run is stale.
+// TestANewHeadEndsTheOldRun once it learns that the run is stale.
 func TestANewHeadEndsTheOldRun(t *testing.T) {
 	var stale atomic.Bool
 	got := bubble(t, reconcile.Config[string]{

@@ -14,7 +14,7 @@ var (
 	jwt   = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 )
 
-// TestText has a secret of each form, and what looks like one and is none.
+// TestText has a secret of each form, and texts that only look like one.
 func TestText(t *testing.T) {
 	quoted, err := json.Marshal(pem)
 	if err != nil {
@@ -75,8 +75,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestMasked: what is masked has its form, so that a rule which forbids keys
-// finds it, and is not a secret.
+// TestMasked: a masked text has the form of its secret, so that a rule which forbids
+// keys finds it, and is not a secret.
 func TestMasked(t *testing.T) {
 	for _, secret := range []string{"sk-proj-" + mixed, "ghp_" + mixed[:36], "AKIAIOSFODNN7EXAMPLE", jwt, pem} {
 		in := "it is " + secret + ", and 42"

@@ -38,9 +38,9 @@ type nightlyBranch struct {
 	now time.Time // guarded by mu
 	// asked counts the calls of each case since it was emptied.
 	asked map[string]int // guarded by mu
-	// reply says what the n-th answer at a side is; nil always answers what is expected.
+	// reply returns the n-th answer at a side; nil always gives the expected answer.
 	reply func(side string, n int) string
-	// onCall, when set, is told the number of each call before it is answered.
+	// onCall, when set, is called with the number of each call before it is answered.
 	onCall func(n int)
 	calls  int // guarded by mu
 }
@@ -238,8 +238,8 @@ func TestNothingIsSavedWithoutNights(t *testing.T) {
 	}
 }
 
-// TestTheBudgetBoundsTheNight: what it leaves out is made up for, the shortest
-// histories first, and the verdict is that of the scheduled measurement.
+// TestTheBudgetBoundsTheNight: skipped cases are made up for, the shortest histories
+// first, and the verdict comes from the scheduled measurement.
 func TestTheBudgetBoundsTheNight(t *testing.T) {
 	b := newNightlyBranch(t, nightlyOn+"budget: {calls: 20}\n")
 	r := b.night(t.Context(), 2)

@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// outcome is that of a case that passes with a score.
+// outcome is the outcome of a case that passes with a score.
 func outcome(score float64) report.Outcome {
 	return report.Outcome{Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}}
 }
@@ -64,9 +64,9 @@ func turns(t *testing.T, label func(conversation, turn int) (name, target string
 	return found.Result.Interval.High - found.Result.Interval.Low
 }
 
-// TestTurnsOfAConversationAreOneCluster: turns of a conversation move together, so that
-// they say less of the difference than as many cases that have nothing in common. Those
-// of another target are another conversation.
+// TestTurnsOfAConversationAreOneCluster: turns of a conversation move together, so they
+// say less about the difference than the same number of independent cases. Turns for
+// another target are another conversation.
 func TestTurnsOfAConversationAreOneCluster(t *testing.T) {
 	alone := turns(t, func(int, int) (string, string) { return "", "bot" })
 	named := turns(t, func(conversation, _ int) (string, string) { return fmt.Sprint("talk ", conversation), "bot" })
@@ -135,8 +135,7 @@ func (judged) Kind() string           { return "judged" }
 func (judged) Version() int           { return 1 }
 func (j judged) Roles() []schema.Role { return []schema.Role{j.role} }
 
-// got compares cases that base passed and head failed, with what is changed in the
-// comparison.
+// got compares cases that base passed and head failed, with changes to the comparison.
 func got(t *testing.T, text string, cases []*schema.Case, change func(*remeasure.Comparison)) (*remeasure.Comparison, *report.NoiseFindings, error) {
 	t.Helper()
 	cfg, problems := config.Parse("gavel.yaml", []byte("version: 1\n"+text))
@@ -205,8 +204,8 @@ func TestAJudgeThatAnEvaluatorNames(t *testing.T) {
 	}
 }
 
-// TestALedgerThatCannotBeRead is an error of the comparison, and not a case of which
-// nothing is stored.
+// TestALedgerThatCannotBeRead is an error of the comparison, and not a case without
+// stored outcomes.
 func TestALedgerThatCannotBeRead(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// TestReadsWhatIsRemembered holds that a workload is read as it was written, and that
-// a text with a byte less or more is none.
+// TestReadsWhatIsRemembered holds that a workload is read as it was written, and that a
+// text with a byte less or more is refused.
 func TestReadsWhatIsRemembered(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -117,8 +117,8 @@ func TestClassOfTheSameDigest(t *testing.T) {
 }
 
 // TestARerunIsNoBase: a case that was run again under the same digest is compared with
-// what base has, and with nothing where base has nothing. Nor is base's verdict
-// that of one that was not run.
+// base's verdict, and with nothing if base has none. A case that was not run does not
+// take base's verdict either.
 func TestARerunIsNoBase(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -333,7 +333,7 @@ func TestSummary(t *testing.T) {
 	s.Add("math/2/again", pass(1), pass(1), definition).Action = plan.Rejudge
 	got := report.Compare(s.In)
 	cost, score := 0.25, 0.8 // (1 + 1 + 2·0.5 + 1) / 5
-	affected := 5            // all but those of math/1 and the new one that is skipped
+	affected := 5            // all except those of math/1 and the new one that is skipped
 	want := report.Summary{
 		Verdicts: report.Verdicts{Cases: 7, Pass: 4, Error: 2, Skipped: 1}, Run: 3, Rejudged: 1, Reused: 2, NotRun: 1, Removed: 1, Affected: &affected, ChangedUnrun: 1,
 		Calls: 2, Tokens: 15, CostUSD: &cost, Score: &score,
@@ -465,8 +465,8 @@ func TestCriteriaThatDoNotApply(t *testing.T) {
 	}
 }
 
-// TestConversations sums up the turns of conversations next to their suites,
-// whose scores are those of all their cases.
+// TestConversations sums up the turns of conversations next to their suites, whose
+// scores cover all their cases.
 func TestConversations(t *testing.T) {
 	s := reporttest.New()
 	for _, turn := range []struct {

@@ -24,7 +24,7 @@ func TestInterval(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		fill func(*reporttest.Scenario)
-		// half is that of the interval, 0 for none.
+		// half is half of the interval, 0 for none.
 		half  float64
 		noise bool
 	}{

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
-// TestTheLineOfTargetChanges says what changed, and what came of it.
+// TestTheLineOfTargetChanges names the changes, and their effect.
 func TestTheLineOfTargetChanges(t *testing.T) {
 	model := report.TargetChange{Target: "bot", Says: "model old → new"}
 	share := func(x float64) *float64 { return &x }

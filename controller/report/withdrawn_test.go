@@ -70,8 +70,8 @@ func TestAbuseWithdrawnCases(t *testing.T) {
 	}
 }
 
-// TestNotWithdrawn: what base does not judge either, what only has another key,
-// and what is a problem of its own.
+// TestNotWithdrawn: cases that base does not judge either, cases that only have another
+// key, and cases that are a problem of their own.
 func TestNotWithdrawn(t *testing.T) {
 	s := reporttest.New()
 	s.Same("math/1", 1, 1)
@@ -112,8 +112,8 @@ func TestManyWithdrawnAreOneNotice(t *testing.T) {
 	}
 }
 
-// TestWithdrawnUnderOtherRules: gate.removed counts under every rule, and under
-// never it is told.
+// TestWithdrawnUnderOtherRules: gate.removed counts under every rule, and under never
+// it is reported.
 func TestWithdrawnUnderOtherRules(t *testing.T) {
 	for _, tt := range []struct{ rule, want string }{
 		{report.FailOnAny, report.GateFail},

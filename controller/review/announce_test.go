@@ -44,7 +44,7 @@ func over(time.Duration) <-chan time.Time {
 
 func never(time.Duration) <-chan time.Time { return nil }
 
-// history is what was written to the head, oldest first.
+// history are the writes to the head, oldest first.
 func (d *fixture) history() (all []string) {
 	for _, s := range d.forge.Statuses(d.head) {
 		all = append(all, strings.TrimPrefix(s.Context, "gavel/")+" "+s.State)
@@ -148,7 +148,7 @@ func TestAVerdictTakesAnAnnouncementBack(t *testing.T) {
 	}
 }
 
-// words are what was said of the head in a context, oldest first.
+// words are the texts of a context on the head, oldest first.
 func (d *fixture) words(context string) (all []string) {
 	for _, s := range d.forge.Statuses(d.head) {
 		if s.Context == context {
@@ -214,8 +214,8 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	}
 }
 
-// TestValidationStaysWhereJudgingFails: what is known of the definitions is true whatever
-// becomes of the verdict.
+// TestValidationStaysWhereJudgingFails: the result of validation is true whatever the
+// verdict is.
 func TestValidationStaysWhereJudgingFails(t *testing.T) {
 	d := newTalk(t)
 	d.cfg.Clock = clock.Funcs{AfterFunc: never}

@@ -36,8 +36,8 @@ func TestAbuseABombIsReported(t *testing.T) {
 	}
 }
 
-// isRefused checks that the head of the pull request is said to be refused, and
-// why, on its statuses and in one comment.
+// isRefused checks that the statuses of the pull request's head and one comment say
+// that it is refused, and why.
 func (d *fixture) isRefused(words ...string) {
 	d.t.Helper()
 	states := d.states()

@@ -73,9 +73,8 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 	}
 }
 
-// TestAbuseProgramsOfTheHead are those of base until the head is approved, unless
-// people who may write have opened and pushed it, and always where the operator
-// wants that.
+// TestAbuseProgramsOfTheHead come from base until the head is approved, unless people
+// who may write have opened and pushed it, and always if the operator wants that.
 func TestAbuseProgramsOfTheHead(t *testing.T) {
 	agent := func(words string) map[string][]byte {
 		return map[string][]byte{"agent.sh": []byte("echo " + words + "\n")}

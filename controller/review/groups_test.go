@@ -72,8 +72,7 @@ func TestAReviewThatBreaks(t *testing.T) {
 	}
 }
 
-// TestMoreGroupsThanStatuses: what is left out is in the comment and in the
-// log.
+// TestMoreGroupsThanStatuses: the other groups are in the comment and in the log.
 func TestMoreGroupsThanStatuses(t *testing.T) {
 	d := groupFixture(t, "groups", 52)
 	var told []string

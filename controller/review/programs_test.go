@@ -45,9 +45,9 @@ func (readingHost) Programs(c controller.Checkout) evaluate.Programs {
 	}
 }
 
-// TestProgramsOfAHeadWhoseVerdictIsStored are head's own, as they were before: what is stored
-// decides for no process, be it the one that resumes the comparison or a worker that joins it
-// late, which files the programs see.
+// TestProgramsOfAHeadWhoseVerdictIsStored are head's own, as they were before: stored
+// results never decide which files the programs see, neither for a process that resumes
+// the comparison nor for a worker that joins it late.
 func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 	d := written(t)
 	var own []bool

@@ -34,12 +34,12 @@ type fixture struct {
 	cfg   review.Config
 	dir   string
 	runs  int
-	// head and base are those of the last pull request.
+	// head and base belong to the last pull request.
 	head, base string
 }
 
-// newFixture has the given commits, one upon the other, of which the last branch
-// is of every pull request.
+// newFixture has the given commits, one upon the other, and every pull request has the
+// branch of the last one.
 func newFixture(t *testing.T, changes ...gitrepo.NewCommit) *fixture {
 	t.Helper()
 	d := &fixture{t: t, forge: forgetest.New(t), dir: t.TempDir()}
@@ -118,8 +118,8 @@ func (d *fixture) review(number int) error {
 	return unpublished
 }
 
-// TestOwnOnly: where several reviews are in progress at once, none publishes what
-// is another's.
+// TestOwnOnly: if several reviews are in progress at once, none publishes another's
+// result.
 func TestOwnOnly(t *testing.T) {
 	for _, tt := range []struct {
 		own  bool

@@ -18,9 +18,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// TestCommit is what a commit is compared with, in whose name it is judged, which branch's
-// rules hold, and which refs are fetched, of which those of known are by people who may
-// write.
+// TestCommit has the base of a commit, the name in which it is judged, the branch whose
+// rules hold, and the fetched refs; those of known come from people who may write.
 func TestCommit(t *testing.T) {
 	const queue = "gh-readonly-queue/main/pr-7-9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
 	const other = "gh-readonly-queue/production/pr-7-9f31c2e6b3a1d0c4e5f60718293a4b5c6d7e8f90"
@@ -198,7 +197,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestWrites is the trust of samples: those of a base branch are not a pull request's.
+// TestWrites is the trust of samples: a base branch's differ from a pull request's.
 func TestWrites(t *testing.T) {
 	r := &Review{Config: Config{Known: "octo/demo"}, level: ledger.LevelPull, number: 7}
 	if got, want := r.writes(), (ledger.Trust{Level: ledger.LevelPull, Repository: "octo/demo", PullRequest: 7}); got != want {

@@ -28,7 +28,7 @@ func marked(marks map[string]float64) verdict.Sample {
 // clear is a sample with a mark for its clarity.
 func clear(mark float64) verdict.Sample { return marked(map[string]float64{"clarity": mark}) }
 
-// prefers is a pair of which the judge prefers B by so much.
+// prefers is a pair in which the judge prefers B by this much.
 func prefers(score float64) abPair {
 	return abPair{A: clear(8), B: clear(8), Preference: verdict.Measurement{Criteria: []verdict.Criterion{{Score: score}}}}
 }
@@ -116,8 +116,8 @@ func TestCriteria(t *testing.T) {
 	}
 }
 
-// TestIntervalsEndWhereScoresDo compares what is met in every pair under one
-// prompt and in none under the other.
+// TestIntervalsEndWhereScoresDo compares a criterion that every pair meets under one
+// prompt and none under the other.
 func TestIntervalsEndWhereScoresDo(t *testing.T) {
 	var c verdict.Comparison
 	decideComparison(&c, judges, times(5, abPair{A: clear(0), B: clear(10)}))

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// needs is what every case of a fixture takes: so many calls, and at least least.
+// needs is the cost of every case of a fixture: this many calls, and at least least.
 func needs(likely, least int64) run.Need {
 	return run.Need{
 		Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least},

@@ -26,10 +26,10 @@ import (
 type attemptsFixture struct {
 	*fixture
 	agent, judge, editor *script
-	// marks are what the judge gives to outputs of a system prompt, by turn.
+	// marks are the judge's marks for outputs of a system prompt, by turn.
 	marks   map[string][]int
 	prompts []string
-	// record is told about replies; nil tells nobody.
+	// record is called with replies; nil records nothing.
 	record func(name, digest string, req target.Request, reply target.Reply)
 }
 
@@ -70,7 +70,7 @@ func (tr *attemptsFixture) hold(t *testing.T, c *schema.Case) run.Outcome {
 	return out[0]
 }
 
-// job is what a case is run with.
+// job has the parts that a case is run with.
 func (tr *attemptsFixture) job(c *schema.Case) (run.Config, run.Job) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	roles := map[schema.Role]string{schema.Judge: "judge", schema.GeminiEditor: "editor", schema.ClaudeEditor: "editor"}
@@ -133,7 +133,7 @@ func TestAttempts(t *testing.T) {
 		score   float64
 		reason  string
 		calls   string
-		before  int // attempts that are told
+		before  int // reported attempts
 	}{
 		{"passes at once", 2, []int{8}, verdict.Pass, 0.8, "sum 8", "1 1 0", 0},
 		{"passes on the second", 2, []int{3, 8}, verdict.Pass, 0.8, "passed on attempt 2: sum 8", "2 2 0", 2},

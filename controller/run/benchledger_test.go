@@ -50,7 +50,7 @@ func BenchmarkLedger(b *testing.B) {
 	b.ReportMetric(100*alone.Seconds()/whole.Seconds(), "%ledger")
 }
 
-// An entry is what a run has written of one case.
+// An entry is the written part of a run about one case.
 type entry struct {
 	outcome ledger.Outcome
 	calls   []ledger.Call

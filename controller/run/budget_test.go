@@ -114,8 +114,8 @@ func TestATimeoutIsSpent(t *testing.T) {
 	}
 }
 
-// TestWhatCallsUnderWayLeaveOverIsWaitedFor has a second call wait for what the
-// first does not take of what was reserved for it.
+// TestWhatCallsUnderWayLeaveOverIsWaitedFor makes a second call wait for the unused
+// part of the first one's reservation.
 func TestWhatCallsUnderWayLeaveOverIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
@@ -135,7 +135,7 @@ func TestWhatCallsUnderWayLeaveOverIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestRunsShareBudgets has what several runs spend together reach the limits of
+// TestRunsShareBudgets makes the spending of several runs together reach the limits of
 // a pull request and of a day, whichever day it is where they run.
 func TestRunsShareBudgets(t *testing.T) {
 	b := newFixture(t)
@@ -173,8 +173,8 @@ func TestRunsShareBudgets(t *testing.T) {
 	}
 }
 
-// TestACancelledRunSettles has a run cancelled when a reply comes: what it took
-// is on the accounts, and not what was reserved.
+// TestACancelledRunSettles cancels a run when a reply comes: the accounts have its
+// cost, and not the reserved amount.
 func TestACancelledRunSettles(t *testing.T) {
 	b := newFixture(t)
 	b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -20,8 +20,8 @@ func withAlternative(iterations int) *schema.Case {
 	return c
 }
 
-// TestContests gives the marks under both prompts, the last of which repeats.
-// The verdict is A's, even if B wins.
+// TestContests has the marks under both prompts, the last of which repeats. The verdict
+// is A's, even if B wins.
 func TestContests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -101,8 +101,8 @@ func TestTheAlternativeIsRunInTheFirstAttemptOnly(t *testing.T) {
 	}
 }
 
-// TestSemanticContest has a judge who sees both outputs: it is asked for every
-// pair in both orders, and prefers what it is told to, or a place.
+// TestSemanticContest has a judge who sees both outputs: it is asked for every pair in
+// both orders, and prefers the given one, or a place.
 func TestSemanticContest(t *testing.T) {
 	for _, tt := range []struct {
 		name       string

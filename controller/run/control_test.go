@@ -27,8 +27,8 @@ func (h held) Respond(ctx context.Context, req target.Request) (target.Reply, er
 	}
 }
 
-// TestASupersededRun begins no further case, gives up what is not wanted any
-// more, and finishes and keeps what is.
+// TestASupersededRun begins no further case, gives up the unwanted ones, and finishes
+// and keeps the others.
 func TestASupersededRun(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

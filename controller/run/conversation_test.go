@@ -70,8 +70,8 @@ func (s *conversationFixture) hold(t *testing.T, c *schema.Case) run.Outcome {
 	return out[0]
 }
 
-// simulated is a case whose user says first what is given, or what the
-// simulator makes up.
+// simulated is a case whose user begins with the given message, or with one by the
+// simulator.
 func simulated(first string) *schema.Case {
 	c := &schema.Case{
 		CaseInfo: schema.CaseInfo{Key: "talk", Dialect: schema.DialectTestcase},
@@ -122,7 +122,7 @@ func TestConversationsEnd(t *testing.T) {
 		maxTurns, cap int
 		agent         []target.Reply
 		user          []string
-		want          string // what was said, or the error
+		want          string // the transcript, or the error
 		end           verdict.End
 	}{
 		{"the user is done", "Hi", 0, 50, []target.Reply{says("Hello")}, []string{line("", true)}, "user: Hi\nassistant: Hello", verdict.EndedByUser},
@@ -307,8 +307,8 @@ func TestWithoutASimulatorNothingIsAsked(t *testing.T) {
 	}
 }
 
-// TestMocksOfACase has them answer after those of the target and before those
-// of the tools, and notes what nothing answers.
+// TestMocksOfACase answer after those of the target and before those of the tools;
+// unanswered calls are recorded.
 func TestMocksOfACase(t *testing.T) {
 	mock := func(params, response string) schema.CallMock {
 		m := schema.CallMock{Tool: "get", Response: rawMessage(response)}
@@ -420,8 +420,8 @@ func TestTurnsAreCounted(t *testing.T) {
 	}
 }
 
-// TestWhatEndedInAnErrorIsTriedAnew has an error of what was said, unlike one
-// of an outage, leave nothing behind that would bring it about forever.
+// TestWhatEndedInAnErrorIsTriedAnew has an error about the messages, unlike one of an
+// outage, leave nothing behind that would repeat it forever.
 func TestWhatEndedInAnErrorIsTriedAnew(t *testing.T) {
 	s := newConversationFixture(t, []target.Reply{says("A"), says("B")}, "mumble", "mumble", "mumble", line("", true))
 	if out := s.hold(t, simulated("Hi")); !strings.Contains(out.Result.Reason, "could not be read") {

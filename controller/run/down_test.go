@@ -194,8 +194,8 @@ func ends(outcomes []run.Outcome) (passed, failed, unrun int) {
 	return passed, failed, unrun
 }
 
-// TestAbuseAProviderThatIsDown has many cases for a provider that is down in
-// each way: it is asked a few times, and what was not run says why.
+// TestAbuseAProviderThatIsDown has many cases for a provider that is down in each way:
+// it gets a few requests, and skipped cases say why.
 func TestAbuseAProviderThatIsDown(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -251,8 +251,8 @@ func TestAbuseAProviderThatIsDown(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsRefusedIsNoOutage has a provider refuse what is in each of
-// many cases: it is asked for all of them.
+// TestARequestThatIsRefusedIsNoOutage makes a provider refuse the request of each of
+// many cases: it gets all of them.
 func TestARequestThatIsRefusedIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := field{fixture: newFixture(t), agent: serving(t, status(400, "")), n: 40}

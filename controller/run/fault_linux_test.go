@@ -70,7 +70,7 @@ func TestAFullDisk(t *testing.T) {
 	})
 }
 
-// TestAReadOnlyDisk has what is stored lie on a disk that cannot be written.
+// TestAReadOnlyDisk has the ledger on a disk that cannot be written.
 func TestAReadOnlyDisk(t *testing.T) {
 	folder, remount := disk(t, "64m")
 	h := newHazard(folder)

@@ -64,7 +64,7 @@ func (h *hazard) run(t *testing.T) ([]run.Outcome, error) {
 	}, jobs)
 }
 
-// fails demands that a run says what is wrong, and what to do about it.
+// fails demands that a run names its error, and a remedy.
 func (h *hazard) fails(t *testing.T, hints ...string) {
 	t.Helper()
 	_, err := h.run(t)
@@ -73,8 +73,7 @@ func (h *hazard) fails(t *testing.T, hints ...string) {
 	}
 }
 
-// recovers demands that a run has every verdict, and that what was judged
-// before and was kept was not paid for again.
+// recovers demands that a run has every verdict, and did not pay again for kept ones.
 func (h *hazard) recovers(t *testing.T, most int) {
 	t.Helper()
 	outcomes, err := h.run(t)
@@ -144,8 +143,8 @@ func TestALockedLedger(t *testing.T) {
 	h.recovers(t, len(h.cases))
 }
 
-// TestACorruptLedger overwrites what is stored. Nothing of it is believed, and
-// without the file all is judged again.
+// TestACorruptLedger overwrites the stored data. Nothing of it is used, and without the
+// file all is judged again.
 func TestACorruptLedger(t *testing.T) {
 	h := newHazard(t.TempDir())
 	h.recovers(t, len(h.cases))
@@ -200,9 +199,9 @@ func TestAClockThatJumps(t *testing.T) {
 	h.recovers(t, 3*len(h.cases))
 }
 
-// TestAnUnreadableSampleCostsNothing damages what is stored of one case, in each
-// of the two places that are read before it is judged: the run ends with that
-// and without a call, since nobody knows what was paid for.
+// TestAnUnreadableSampleCostsNothing damages the entries of one case, in each of the
+// two places that are read before it is judged: the run ends with that and without a
+// call, since it is unknown which calls were paid for.
 func TestAnUnreadableSampleCostsNothing(t *testing.T) {
 	for _, tt := range []struct{ what, damage string }{
 		{"read the samples of", "UPDATE transcripts SET body = X'7B'"},

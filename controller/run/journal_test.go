@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// TestTheFirstCallThatDiffersDropsTheRest resumes a conversation whose journal
-// has another request in the middle than the one that is due: what is before
-// it is read, and what is after it is neither read nor kept.
+// TestTheFirstCallThatDiffersDropsTheRest resumes a conversation whose journal has a
+// wrong request in the middle: the calls before it are read, and those after it are
+// neither read nor kept.
 func TestTheFirstCallThatDiffersDropsTheRest(t *testing.T) {
 	operator := ledger.Trust{Level: ledger.LevelOperator}
 	for _, tt := range []struct {

@@ -92,7 +92,7 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	}
 }
 
-// patient answers when it is told to, and otherwise when it is given up.
+// patient answers when the test lets it, and otherwise when it is given up.
 type patient struct {
 	script
 	asking, answer chan bool

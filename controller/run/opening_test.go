@@ -12,9 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestTheAgentOpens with words that the case gives it, for which it is not called, or
-// with words of its own. Either is one of its replies, and the simulated user is told
-// nothing but what it hears.
+// TestTheAgentOpens with words from the case, for which it is not called, or with words
+// of its own. Either is one of its replies, and the simulated user only knows these.
 func TestTheAgentOpens(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

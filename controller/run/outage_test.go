@@ -94,7 +94,7 @@ func TestAnOutageAtEveryCall(t *testing.T) {
 				if out.Result.Verdict != verdict.Pass {
 					t.Errorf("%s is not finished: %+v", out.Key, out.Result)
 				}
-				// Samples that are missing are told next to the verdict of the others.
+				// Missing samples are reported next to the verdict of the others.
 				r := before[i].Result
 				if finished := r.Verdict == verdict.Pass && !strings.Contains(r.Reason, "of 3 samples ended in an error"); finished && out.Spent.Calls > 0 {
 					t.Errorf("%s was finished, and makes %d calls more", out.Key, out.Spent.Calls)

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestRequest has what the editor may see, and nothing else.
+// TestRequest has exactly the texts that the editor may see.
 func TestRequest(t *testing.T) {
 	failed := failedAttempt{System: "Be brief.", Samples: []failedSample{
 		{Output: "No.", Judged: verdict.Sample{Measurements: []verdict.Measurement{
@@ -46,7 +46,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestRead has replies that are a prompt, and others that are none.
+// TestRead has replies that are a prompt, and others that are not.
 func TestRead(t *testing.T) {
 	for _, tt := range []struct{ reply, want, wrong string }{
 		{`{"prompt": " Be brief and polite.\n"}`, "Be brief and polite.", ""},

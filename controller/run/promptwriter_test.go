@@ -30,7 +30,7 @@ func written() *schema.Case {
 	return c
 }
 
-// TestWrite has what programs print, and what the target is sent for it.
+// TestWrite has outputs of programs, and the target's input for each.
 func TestWrite(t *testing.T) {
 	user := func(text string) []schema.Message { return []schema.Message{{Role: "user", Content: text}} }
 	for _, tt := range []struct {
@@ -61,7 +61,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWritesNothing are programs that write no prompt: an error with what is wrong.
+// TestWritesNothing has programs that write no prompt: an error with the mistake.
 func TestWritesNothing(t *testing.T) {
 	for _, tt := range []struct{ printed, want string }{
 		{"", "(p.py:f): what it prints is not JSON"},
@@ -89,8 +89,8 @@ func TestWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSeen: what measures a sample sees what was written in it as the question, and its
-// functions are told the prompt.
+// TestSeen: evaluators of a sample see its written prompt as the question, and its
+// functions get the prompt.
 func TestSeen(t *testing.T) {
 	c := written()
 	transcript := &verdict.Transcript{System: "short", Written: 1, Messages: []schema.Message{{Role: "user", Content: "Q"}, {Role: "assistant", Content: "A"}}}

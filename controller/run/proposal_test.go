@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestAProposal is what an editor writes after the last attempt failed, also where
-// nothing is retried. It is not run, and no second run asks for it again.
+// TestAProposal is the editor's prompt after the last attempt failed, also without
+// retries. It is not run, and no second run asks for it again.
 func TestAProposal(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// told are the replies that a recording is told about, one a line.
+// told are the replies that a recording gets, one a line.
 type told struct {
 	mu    sync.Mutex
 	lines []string
@@ -44,8 +44,8 @@ func (l *told) take() []string {
 	return out
 }
 
-// TestRetell: what is stored of a case gives the lines that the live run gave,
-// whatever calls it is made of, and nobody is called.
+// TestRetell: the stored entries of a case give the lines that the live run gave,
+// whatever its calls are, and nobody is called.
 func TestRetell(t *testing.T) {
 	compared := withAlternative(2)
 	spec := evaluator.Semantic{Instruction: "Good?"}
@@ -96,8 +96,8 @@ func TestRetell(t *testing.T) {
 	}
 }
 
-// TestRetellWithoutCalls: a case of which a reply is gone is named, and that of
-// another one is told.
+// TestRetellWithoutCalls: a case with a lost reply is named, and another one is
+// recorded.
 func TestRetellWithoutCalls(t *testing.T) {
 	tr, l := newAttemptsFixture(t), &told{}
 	tr.marks = map[string][]int{"old": {9}}
@@ -119,7 +119,7 @@ func TestRetellWithoutCalls(t *testing.T) {
 	}
 }
 
-// TestRerunTells: a run that judges what was asked before records what was asked.
+// TestRerunTells: a run that judges earlier replies records their requests.
 func TestRerunTells(t *testing.T) {
 	tr, l := newAttemptsFixture(t), &told{}
 	tr.marks = map[string][]int{"old": {9}}

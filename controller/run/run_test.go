@@ -28,7 +28,7 @@ import (
 
 type rawMessage = json.RawMessage
 
-// A script answers each request by its function and remembers what was asked.
+// A script answers each request by its function and remembers the requests.
 type script struct {
 	answer func(n int, req target.Request) (target.Reply, error)
 
@@ -74,7 +74,7 @@ type fixture struct {
 	shared   *run.Budget
 	control  *run.Control
 	revision string
-	// clock stops except for what is slept.
+	// clock only moves with sleeps.
 	clock time.Time
 }
 

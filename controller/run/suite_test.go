@@ -57,7 +57,7 @@ func suite(t *testing.T, name string) []*schema.Case {
 	return cases
 }
 
-// A stated is what target, judges and programs say in a case.
+// A stated has the messages of target, judges and programs in a case.
 type stated struct{ answer, judge, program string }
 
 // saidBy answers requests by the case and notes them.
@@ -158,8 +158,7 @@ func TestSuiteMessages(t *testing.T) {
 	golden.Compare(t, file, all.String())
 }
 
-// judgeSuite judges one case of the examples and gives its verdict and what was
-// sent.
+// judgeSuite judges one case of the examples and returns its verdict and the requests.
 func judgeSuite(t *testing.T, id string, said stated) (result, sent string) {
 	t.Helper()
 	var c *schema.Case

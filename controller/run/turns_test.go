@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// turned is a conversation of three turns, of which the target is sent as many before the
-// current one as window says.
+// turned is a conversation of three turns; the target gets as many before the current
+// one as window says.
 func turned(window int) *schema.Case {
 	user := func(text string) []schema.Message { return []schema.Message{{Role: schema.RoleUser, Content: text}} }
 	c := simulated("One")
@@ -90,8 +90,8 @@ func TestOneTurn(t *testing.T) {
 	}
 }
 
-// TestTurnsAreResumed: what was said is answered from the journal, and judged again without a
-// call.
+// TestTurnsAreResumed: earlier calls are answered from the journal, and judged again
+// without a call.
 func TestTurnsAreResumed(t *testing.T) {
 	s := newConversationFixture(t, []target.Reply{says("a"), says("b")})
 	s.clock = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)

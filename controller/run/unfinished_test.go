@@ -77,7 +77,7 @@ func TestFirstRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		drive schema.Drive
-		want  [][]schema.Message // nil where the simulator is asked
+		want  [][]schema.Message // nil if the simulator is asked
 	}{
 		{"messages", schema.Drive{Messages: hello}, [][]schema.Message{hello}},
 		{"a simulator", schema.Drive{Simulation: &schema.Simulation{}}, [][]schema.Message{nil}},

@@ -60,9 +60,9 @@ func TestWrittenImages(t *testing.T) {
 	}
 }
 
-// TestWrittenPromptsAfterACrash: a sample whose reply is stored starts no program again, and one
-// that was cut off is sent what the program writes now. Programs that judge a stored reply are
-// told what was written for it.
+// TestWrittenPromptsAfterACrash: a sample whose reply is stored starts no program
+// again, and an interrupted one is sent the program's current output. Programs that
+// judge a stored reply get the prompt that was written for it.
 func TestWrittenPromptsAfterACrash(t *testing.T) {
 	s := newConversationFixture(t, []target.Reply{says("hello")})
 	c := greeting("a")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAbuseOneUser opens a sandbox where root is the only user there is, as in
-// a rootless container: what is missing is named.
+// TestAbuseOneUser opens a sandbox with root as the only user, as in a rootless
+// container: the missing means are named.
 func TestAbuseOneUser(t *testing.T) {
 	const inside = "GAVEL_TEST_ALONE"
 	if os.Getenv(inside) != "" {

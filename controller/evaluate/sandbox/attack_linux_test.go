@@ -24,7 +24,7 @@ import (
 
 const attackArg = "sandbox-attack"
 
-// A weapon is what an attack is given.
+// A weapon has the means of an attack.
 type weapon struct {
 	bait
 	Tree string `json:"tree"`
@@ -34,7 +34,7 @@ type weapon struct {
 	loopback *Loopback
 }
 
-// attacks are what programs may not do; nil means that one did.
+// attacks are forbidden actions of programs; nil means that one succeeded.
 func attacks() map[string]func(weapon) error {
 	return map[string]func(weapon) error{
 		"read a file":    func(w weapon) error { _, err := os.ReadFile(w.File); return err },
@@ -416,7 +416,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// TestCanary tells what is open where means are missing.
+// TestCanary names the open ways if means are missing.
 func TestCanary(t *testing.T) {
 	box := isolated(t)
 	for _, tt := range []struct {

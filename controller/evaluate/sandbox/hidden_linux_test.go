@@ -30,8 +30,7 @@ func hiddenTree(t *testing.T) (string, Hidden) {
 	return tree, Hidden{Names: []string{".env", ".git", "gone/long/ago", "modules/one", "src/b.log", "venv"}, Hint: "ask for them"}
 }
 
-// TestAbuseHiddenFiles reads what is hidden and what is not, where mounts hide
-// it and where Landlock does.
+// TestAbuseHiddenFiles reads hidden and visible files, with mounts and with Landlock.
 func TestAbuseHiddenFiles(t *testing.T) {
 	for name, box := range boxes(t) {
 		t.Run(name, func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestAbuseFoldersWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestRemovalEnds where there is no more time, and goes on with what is left.
+// TestRemovalEnds when there is no more time, and continues with the rest.
 func TestRemovalEnds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	if err := os.Mkdir(dir, 0o755); err != nil {

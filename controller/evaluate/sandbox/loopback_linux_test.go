@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/confine"
 )
 
-// ask is what the program that asks gets.
+// ask is the answer to the program that asks.
 func ask(url string) string {
 	res, err := http.Post(url+"/invoke", "text/plain", strings.NewReader("how many?"))
 	if err != nil {

@@ -18,9 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// isolated opens a sandbox that keeps programs from everything. Where that is
-// not to be had the test is skipped, but not where everything is checked, nor
-// where the kernel has what it takes.
+// isolated opens a sandbox that keeps programs from everything. If none is available
+// the test is skipped, except when everything is checked, or the kernel supports it.
 func isolated(t *testing.T) *Box {
 	t.Helper()
 	box, err := Open(t.Context(), Policy{Scratch: t.TempDir()})
@@ -84,7 +83,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFind names what is missing before anything is started.
+// TestFind names the missing means before anything is started.
 func TestFind(t *testing.T) {
 	outside, elsewhere := t.TempDir(), t.TempDir()
 	tree := t.TempDir()

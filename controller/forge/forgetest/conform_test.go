@@ -63,7 +63,7 @@ func TestConforms(t *testing.T) {
 	}
 }
 
-// TestHeadersConform only looks at those of requests that came with some.
+// TestHeadersConform only looks at the headers of requests that came with some.
 func TestHeadersConform(t *testing.T) {
 	good := http.Header{"Accept": {"application/vnd.github+json"}, "User-Agent": {"gavel"}, "X-Github-Api-Version": {"2022-11-28"}}
 	for _, tt := range []struct{ name, want string }{{"", ""}, {"Accept", "Accept is"}, {"User-Agent", "User-Agent is"}, {"X-Github-Api-Version", "X-Github-Api-Version is"}} {

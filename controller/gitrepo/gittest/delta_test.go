@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// TestExpanding has git itself read what is stored by hand.
+// TestExpanding makes git itself read the object that was stored by hand.
 func TestExpanding(t *testing.T) {
 	dir := t.TempDir()
 	gittest.Init(t, dir, "master")

@@ -122,7 +122,7 @@ type maker struct {
 	step  int64 // that a delta copies at once; 0 for as much as it can
 }
 
-// add adds an object and gives where it is. head is what a delta has before its
+// add adds an object and returns its place. head is the part of a delta before its
 // bytes.
 func (m *maker) add(kind plumbing.ObjectType, size int64, head []byte, data io.Reader) int {
 	at := 12 + m.Len()
@@ -253,7 +253,7 @@ func TestAbuseSmallPacksThatExpand(t *testing.T) {
 	})
 }
 
-// TestMalformed: what is not a pack is said to be none, whatever it is.
+// TestMalformed: data that is not a pack is refused, whatever it is.
 func TestMalformed(t *testing.T) {
 	m := &maker{}
 	m.delta(m.zeros(plumbing.BlobObject, 1<<10), 1<<10, 1<<11)

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 )
 
-// TestConnectionsNoticeAMachineThatIsGone: both sides of a connection over TCP are told
+// TestConnectionsNoticeAMachineThatIsGone: both sides of a connection over TCP know
 // when to give up the other one.
 func TestConnectionsNoticeAMachineThatIsGone(t *testing.T) {
 	server := postgrestest.Start(t)
@@ -49,8 +49,8 @@ func TestConnectionsNoticeAMachineThatIsGone(t *testing.T) {
 		}
 	}
 	var source string
-	// The server has no socket over TCP here, so that it keeps what it is told and does
-	// not apply it.
+	// The server has no socket over TCP here, so it stores the setting and does not
+	// apply it.
 	err = conn.QueryRow(t.Context(), "SELECT source FROM pg_settings WHERE name = 'tcp_user_timeout'").Scan(&source)
 	if err != nil || source != "client" {
 		t.Errorf("the server has its tcp_user_timeout from %q: %v", source, err)

@@ -82,8 +82,8 @@ func TestAChangeIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestWhatADuplicateMeans: that of a token says that the change was made before, and that
-// of any other row refuses it.
+// TestWhatADuplicateMeans: a duplicate token means that the change was made before, and
+// any other duplicate row refuses it.
 func TestWhatADuplicateMeans(t *testing.T) {
 	if err := singly(fault(duplicate, "submissions_pkey")); err != nil {
 		t.Errorf("a token that is there: %v, want that the change was made", err)

@@ -16,7 +16,7 @@ func (s *Server) query(t *testing.T, db, text string) string {
 	return string(out)
 }
 
-// TestRestart shows that a server that was killed has what was committed.
+// TestRestart shows that a killed server keeps committed data.
 func TestRestart(t *testing.T) {
 	s := Start(t)
 	s.URL(t)

@@ -60,8 +60,8 @@ func open(t *testing.T, l *Limiter) int {
 	return n
 }
 
-// TestARefusalHalvesWhatIsAskedAtOnce counts how many calls may be in progress
-// after refusals, of which those of one moment are one, and after replies.
+// TestARefusalHalvesWhatIsAskedAtOnce counts how many calls may be in progress after
+// refusals, several of one moment counting as one, and after replies.
 func TestARefusalHalvesWhatIsAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(config.Target{Name: "bot", Concurrency: 16})

@@ -49,7 +49,7 @@ func TestAShareIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestUsage is what the others are told.
+// TestUsage is the report to the others.
 func TestUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, l := newShared(t, config.Target{Name: "bot", Concurrency: 16})
@@ -105,7 +105,7 @@ func TestTheDemandOfLateCounts(t *testing.T) {
 	})
 }
 
-// TestPartsOfRates: a process sends its part of what is allowed a minute.
+// TestPartsOfRates: a process sends its part of the allowed requests a minute.
 func TestPartsOfRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, l := newShared(t, config.Target{Name: "bot", Concurrency: 4, RequestsPerMinute: 60})
