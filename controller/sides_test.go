@@ -56,8 +56,8 @@ func between(t *testing.T, was, is controller.Checkout, snapshot *load.Snapshot)
 	return planOf(t, was, controller.Request{Head: is, Snapshot: snapshot})
 }
 
-// remembered is the plan of one repository against another, made of what is
-// remembered of the cases that nothing affects.
+// remembered is the plan of one repository against another, with unaffected cases from
+// memory.
 func remembered(t *testing.T, was, is controller.Checkout) *controller.Prepared {
 	t.Helper()
 	return planOf(t, was, controller.Request{Head: is, Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// TestEqualErrorsAreOneLine: an error that many cases have is said once, with how many
-// these are, and each case is named or counted.
+// TestEqualErrorsAreOneLine: an error that many cases have appears once, with their
+// number, and each case is named or counted.
 func TestEqualErrorsAreOneLine(t *testing.T) {
 	const unseen = "checks/a.js reads lib/h.js; add it to programs.inputs"
 	s := reporttest.New()

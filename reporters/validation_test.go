@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// shape is what programs rely on: fields may be added, never renamed.
+// shape is the part on which programs rely: fields may be added, never renamed.
 const shape = `{
   "type": "object", "required": ["definitions", "problems", "summary", "notes"], "additionalProperties": false,
   "properties": {

@@ -196,8 +196,8 @@ func TestAbuseRollingRestart(t *testing.T) {
 	}
 }
 
-// TestAbuseTheDiskIsFull, or a clone is gone, and it comes back: nothing is said
-// that is not so, and all is well afterwards.
+// TestAbuseTheDiskIsFull, or a clone is gone, and it comes back: nothing false is
+// published, and all is well afterwards.
 func TestAbuseTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

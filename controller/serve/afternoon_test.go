@@ -164,7 +164,7 @@ func (a afternoon) serve(t *testing.T, dir string, repo *serve.Repository, do fu
 	}
 }
 
-// A push is what is pushed, and where.
+// A push is a pushed commit, and its branch.
 type push struct {
 	folder, main string
 	heads        []string
@@ -206,7 +206,7 @@ func (a afternoon) push(t *testing.T, f *forgetest.Forge, s *serve.Server, p pus
 	return all
 }
 
-// look finds out what was written to a head.
+// look finds the statuses and comments of a head.
 func (a afternoon) look(f *forgetest.Forge, p *pushed) {
 	for _, s := range f.Statuses(p.sha) {
 		p.writes = append(p.writes, strings.TrimPrefix(s.Context, "gavel/")+" "+s.State)

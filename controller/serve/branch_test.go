@@ -16,8 +16,8 @@ func (w *fixture) hintPush() {
 	}
 }
 
-// TestAPushToBase is judged against what was judged before it, and a pull
-// request upon it finds what base has.
+// TestAPushToBase is judged against the last judged commit, and a pull request upon it
+// finds base's verdicts.
 func TestAPushToBase(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -75,7 +75,7 @@ func TestAPushOfSettings(t *testing.T) {
 	if more := w.agent.asked[asked:]; !slices.Equal(more, []string{"after"}) {
 		t.Errorf("the pull request asked %q, and base is known", more)
 	}
-	// The stored report is what would be said again.
+	// The stored report has the result that would be published again.
 	judged := w.judged
 	w.writesNothing(func() { w.hintPush(); w.idle() })
 	if w.judged != judged {

@@ -26,7 +26,7 @@ func (c *clocked) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// begin forgets what was before.
+// begin forgets the earlier events.
 func (c *clocked) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -103,8 +103,8 @@ func TestHelp(t *testing.T) {
 	w.report("was refused: not understood: unknown command \"hlep\"; did you mean &#96;help&#96;?")
 }
 
-// TestAbuseForgedComments is comments that are not to be followed: edited, by a bot, by a
-// reader, by ourselves, and what is not a command.
+// TestAbuseForgedComments has comments that must not be followed: edited, by a bot, by
+// a reader, by ourselves, and texts that are not a command.
 func TestAbuseForgedComments(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
@@ -177,8 +177,8 @@ func TestAbusePushAfterApproval(t *testing.T) {
 	w.wantStates("later", "success error")
 }
 
-// TestAShortApproval of a head that nobody had seen is none: it may have been
-// made to begin alike.
+// TestAShortApproval of an unknown head is refused: the head may have been made to
+// begin alike.
 func TestAShortApproval(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "one", fork)
@@ -406,7 +406,7 @@ func TestALostAnswer(t *testing.T) {
 	}
 }
 
-// TestAStopInARerun: what was asked for is done by the next process, and once.
+// TestAStopInARerun: the next process carries the request out, and once.
 func TestAStopInARerun(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "two", forgetest.Pull{})
@@ -514,8 +514,8 @@ func TestACommandBeforeTheReport(t *testing.T) {
 	}
 }
 
-// TestALostLedger: what is on the pull request is known again, nothing is
-// answered twice, and what was about another head stays so.
+// TestALostLedger: the state of the pull request is read again, nothing is answered
+// twice, and verdicts on another head stay as they are.
 func TestALostLedger(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -567,8 +567,8 @@ func TestALostLedger(t *testing.T) {
 	}
 }
 
-// TestExplainKeepsSecrets: what the ledger has of a transcript is told without
-// the key that the agent leaks.
+// TestExplainKeepsSecrets: the explanation shows a transcript of the ledger without the
+// key that the agent leaks.
 func TestExplainKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

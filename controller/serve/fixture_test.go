@@ -50,7 +50,7 @@ type fixture struct {
 	forge *forgetest.Forge
 	repo  *git.Repository
 	url   string
-	// folder is that of the repository, dir that of the server.
+	// folder is the repository's, dir the server's.
 	folder, dir string
 	// commits are main, one, two, later, broken, group, settings, after, cheat and
 	// emptied, each the child of the one before. The definition of broken is
@@ -284,7 +284,7 @@ func (w *fixture) start() {
 	w.look()
 }
 
-// execute is what the command does, with the agent in between.
+// execute does the work of the command, with the agent in between.
 func (w *fixture) execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	o.ID = fmt.Sprintf("run-%d", time.Now().UnixNano())
 	return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
@@ -414,7 +414,7 @@ func (w *fixture) becomes(commit, states string) {
 	}
 }
 
-// says is what the verdict of a commit says.
+// says is the text of a commit's verdict.
 func (w *fixture) says(commit string) string {
 	said := ""
 	for _, s := range w.forge.Statuses(w.commits[commit]) {

@@ -22,7 +22,7 @@ func (w *fixture) group(commit string) string {
 	return last
 }
 
-// wantGroups demands what is said of the group on each commit.
+// wantGroups demands the statuses of the group on each commit.
 func (w *fixture) wantGroups(want map[string]string) {
 	w.t.Helper()
 	got := map[string]string{}
@@ -39,7 +39,7 @@ func (w *fixture) wantGroups(want map[string]string) {
 	}
 }
 
-// TestGroupStatuses are told about every head, whatever it is.
+// TestGroupStatuses are on every head, whatever it is.
 func TestGroupStatuses(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, ofGroups)
@@ -168,8 +168,8 @@ func TestGroupStatusesSuperseded(t *testing.T) {
 	}
 }
 
-// TestBackAgainDuringTheSweep: what the sweep says of a commit that was passed
-// over does not come after what is found out when it is the head again.
+// TestBackAgainDuringTheSweep: the sweep's statuses on a commit that was passed over do
+// not come after the new ones when it is the head again.
 func TestBackAgainDuringTheSweep(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, ofGroups)
@@ -213,8 +213,8 @@ func TestGroupStatusesCancelled(t *testing.T) {
 	w.wantGroups(map[string]string{"one": "success: no regressions · 1 of 1 case rerun · score 1.000, unchanged"})
 }
 
-// TestGroupStatusesClosed: nobody waits for those of a closed pull request, whose
-// verdict says so.
+// TestGroupStatusesClosed: a closed pull request does not wait for its group statuses,
+// and its verdict says so.
 func TestGroupStatusesClosed(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, ofGroups)

@@ -95,8 +95,8 @@ func TestAReportWithoutAHead(t *testing.T) {
 	}
 }
 
-// TestRefusedKeysAreRetriedAFewAtATime: the longest refused come first, and what is left
-// out is due at the next poll. Keys of other repositories and of too short a time stay.
+// TestRefusedKeysAreRetriedAFewAtATime: the longest refused come first, and the others
+// are due at the next poll. Keys of other repositories and of too short a time stay.
 func TestRefusedKeysAreRetriedAFewAtATime(t *testing.T) {
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	refused := &refusedKeys{since: map[Key]time.Time{}}
@@ -119,9 +119,8 @@ func TestRefusedKeysAreRetriedAFewAtATime(t *testing.T) {
 	}
 }
 
-// TestBaseCandidates: a commit of a branch is compared with what it was compared with
-// before, else with the last twenty judged commits of branches. Those of pull requests
-// are not among them.
+// TestBaseCandidates: a commit of a branch is compared with its earlier base, else with
+// the last twenty judged commits of branches, without commits of pull requests.
 func TestBaseCandidates(t *testing.T) {
 	x := &reportIndex{runs: map[reportKey]string{}, base: map[reportKey]string{}, heads: map[string][]string{}}
 	var want []string

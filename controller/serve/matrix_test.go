@@ -21,12 +21,12 @@ import (
 
 const matrixSecret = "a-secret-of-the-matrix"
 
-// A webhookFixture is a fixture that is told about what happens by deliveries over HTTP.
+// A webhookFixture is a fixture that learns of events by deliveries over HTTP.
 type webhookFixture struct {
 	*fixture
 	hook string
-	// sender has connections of its own. Those of the default client are closed whenever a
-	// server of a test ends.
+	// sender has its own connections. The default client's are closed whenever a server
+	// of a test ends.
 	sender *http.Client
 	// want are the states of the commits that were heads when all was quiet.
 	want map[string]string
@@ -34,14 +34,14 @@ type webhookFixture struct {
 	about map[int]string
 }
 
-// A step is something that people do, what the forge delivers about it, and
-// what is true afterwards.
+// A step is an action of people, the forge's deliveries about it, and the state
+// afterwards.
 type step struct {
 	name  string
 	do    func(m *webhookFixture)
 	event string
 	body  string
-	// commit gets the states; empty where no commit is concerned.
+	// commit gets the states; empty if no commit is concerned.
 	commit, states string
 	// number is the pull request whose comment is about the commit then; 0 for none.
 	number int
@@ -63,7 +63,7 @@ func (m *webhookFixture) fork(from string) {
 	})
 }
 
-// allSteps are what may become of two pull requests, in this order.
+// allSteps are the possible events of two pull requests, in this order.
 func allSteps() []step {
 	var all []step
 	on := func(name, event, body string, do func(*webhookFixture)) *step {
@@ -224,9 +224,9 @@ func (m *webhookFixture) holds(after string, passed ...string) {
 	}
 }
 
-// TestEventMatrix has everything happen that may become of pull requests, and
-// each of it told in another way. The end is always the same: one comment, the
-// right statuses on every head, no verdict lost, no call paid for twice.
+// TestEventMatrix has every event of pull requests, each delivered in another way. The
+// end is always the same: one comment, the right statuses on every head, no verdict
+// lost, no call paid for twice.
 func TestEventMatrix(t *testing.T) {
 	t.Parallel()
 	restart := func(m *webhookFixture) {
@@ -276,8 +276,8 @@ func TestEventMatrix(t *testing.T) {
 	}
 }
 
-// TestEventMatrixInPairs: two things happen before the server has done with the
-// first, and are told in that order, the other way round, late or not at all.
+// TestEventMatrixInPairs: two events happen before the server has finished the first,
+// and are delivered in that order, the other way round, late or not at all.
 func TestEventMatrixInPairs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
-// newOperator reads a file of which a few lines differ.
+// newOperator reads a file with a few changed lines.
 func newOperator(t *testing.T, env map[string]string, text string) *Operator {
 	t.Helper()
 	file, problems := config.ParseServer("server.yaml", []byte("version: 1\n"+text))

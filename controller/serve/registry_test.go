@@ -52,8 +52,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	w.want("one", "success success")
 }
 
-// TestAnotherPolicy holds for what is judged from then on, and disturbs nothing
-// that is in progress.
+// TestAnotherPolicy holds for later verdicts, and disturbs nothing that is in progress.
 func TestAnotherPolicy(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
@@ -218,7 +217,7 @@ func TestAbuseRenamedRepository(t *testing.T) {
 	}
 }
 
-// TestAnArchivedRepository is left alone until it is none any more.
+// TestAnArchivedRepository is left alone until it is active again.
 func TestAnArchivedRepository(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

@@ -82,8 +82,7 @@ func TestARerunIsRequested(t *testing.T) {
 	}
 }
 
-// TestARerunOfAnOldCommit is answered there, with what is stored of it, and
-// nowhere else.
+// TestARerunOfAnOldCommit is answered there, from its stored report, and nowhere else.
 func TestARerunOfAnOldCommit(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

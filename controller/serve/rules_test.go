@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// settle commits files to main, and waits until all that comes of it is done.
+// settle commits files to main, and waits until all work for it is done.
 func (w *fixture) settle(files map[string]string, tell func()) {
 	w.t.Helper()
 	gittest.Run(w.t, w.folder, "checkout", "-q", "-f", "main")
@@ -59,8 +59,8 @@ func TestRulesChange(t *testing.T) {
 	}
 }
 
-// TestRulesOfAnotherBranch: those of the default branch hold for a pull request to a
-// branch that is not listed, and it is decided again when they change.
+// TestRulesOfAnotherBranch: the rules of the default branch hold for a pull request to
+// a branch that is not listed, and it is decided again when they change.
 func TestRulesOfAnotherBranch(t *testing.T) {
 	t.Parallel()
 	w := asApp(t, newFixture(t))
@@ -77,8 +77,9 @@ func TestRulesOfAnotherBranch(t *testing.T) {
 	w.want("two", "success success")
 }
 
-// TestPromotion: main is what production is to become, and the last change of main affects
-// no case. The verdict of the pull request stays on that commit after a restart.
+// TestPromotion: main is the next state of production, and the last change of main
+// affects no case. The verdict of the pull request stays on that commit after a
+// restart.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

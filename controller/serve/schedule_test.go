@@ -127,8 +127,8 @@ func (w *fixture) rejudged(asked int, says string) {
 
 const unchanged = "success: no verdict of 1 case changed"
 
-// TestTheClock has everything judged again once for every time, and what is found
-// is base's from then on.
+// TestTheClock judges everything again once for every time, and the results are base's
+// from then on.
 func TestTheClock(t *testing.T) {
 	t.Parallel()
 	w, fake := nightly(t)
@@ -216,7 +216,7 @@ func TestMissedTimes(t *testing.T) {
 	})
 }
 
-// TestWhatWasBrokenOffGoesOn: what was judged since the time is not paid for
+// TestWhatWasBrokenOffGoesOn: cases that were judged since the time are not paid for
 // again, whether the server ended or the forge was away.
 func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAPullRequestGetsItsVerdict, and base what is known of it.
+// TestAPullRequestGetsItsVerdict, and base its part of it.
 func TestAPullRequestGetsItsVerdict(t *testing.T) {
 	w := newFixture(t)
 	w.push("one")
@@ -118,8 +118,8 @@ func TestInvalidDefinitionsAreJudgedOnce(t *testing.T) {
 	}
 }
 
-// TestADeletedCommentIsMadeAnew, each time, whether that is told or not, and with
-// more pull requests than one look sees.
+// TestADeletedCommentIsMadeAnew, each time, with a delivery or without, and with more
+// pull requests than one look sees.
 func TestADeletedCommentIsMadeAnew(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -159,8 +159,7 @@ func TestADeletedCommentIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestANewHeadSupersedesTheRun, whose commit says so, and no comment of which
-// is ever written.
+// TestANewHeadSupersedesTheRun: the old commit says so, and never gets a comment.
 func TestANewHeadSupersedesTheRun(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -188,7 +187,7 @@ func TestANewHeadSupersedesTheRun(t *testing.T) {
 			release()
 			w.idle()
 			w.want("two", "success failure")
-			// Back to the first: what was broken off is judged now.
+			// Back to the first: the interrupted one is judged now.
 			w.push("one")
 			tt.tell(w)
 			w.idle()
@@ -289,8 +288,8 @@ func TestAbuseForksSpendLittle(t *testing.T) {
 	}
 }
 
-// TestTheForgeIsAway for a while: what was judged is published when it is back,
-// and no call is repeated.
+// TestTheForgeIsAway for a while: its verdicts are published when it is back, and no
+// call is repeated.
 func TestTheForgeIsAway(t *testing.T) {
 	w := newFixture(t)
 	w.start()
@@ -311,7 +310,7 @@ func TestTheForgeIsAway(t *testing.T) {
 	w.want("one", "success success")
 }
 
-// TestAStopWhileTheForgeHangs does not wait for it: what it was not told is told
+// TestAStopWhileTheForgeHangs does not wait for it: missing statuses are published
 // after the next start.
 func TestAStopWhileTheForgeHangs(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
-// TestAbuseStrangersTakeTurns: of heads that nobody has accepted one is in
-// memory at a time, and those of people who may write do not wait for it.
+// TestAbuseStrangersTakeTurns: only one unaccepted head is in memory at a time, and
+// heads of people who may write do not wait for it.
 func TestAbuseStrangersTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)

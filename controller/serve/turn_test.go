@@ -26,7 +26,7 @@ type dock struct {
 	most  int
 	fatal map[string]bool // commits that end every child
 	hold  chan struct{}   // nil holds nothing up
-	begun chan string     // is told about what is held up
+	begun chan string     // receives the delayed requests
 }
 
 // newDockedFixture is a fixture whose server was there before.
@@ -84,7 +84,7 @@ func (d *dock) count(head string) (n int) {
 	return n
 }
 
-// id is what the server knows the repository by, once it has seen it.
+// id is the server's id of the repository, once it has seen it.
 func (w *fixture) id() (id int64) {
 	w.t.Helper()
 	name := strings.TrimSuffix(filepath.Base(w.one("clones/*.git")), ".git")
@@ -104,7 +104,7 @@ func (w *fixture) suspect(number int, commit string) {
 	})
 }
 
-// suspects are what the ledger has of heads that are being judged.
+// suspects are the ledger's notes of heads that are being judged.
 func (w *fixture) suspects() (found []ledger.Suspect) {
 	w.t.Helper()
 	w.state(func(state *ledger.ServerState) (err error) {
@@ -253,8 +253,8 @@ func TestHeadsAreTriedOneAtATime(t *testing.T) {
 	}
 }
 
-// TestAStopIsNoEndOfAChild: a server that is told to end while a head is tried
-// counts nothing.
+// TestAStopIsNoEndOfAChild: a server that is stopped while a head is tried counts
+// nothing.
 func TestAStopIsNoEndOfAChild(t *testing.T) {
 	t.Parallel()
 	w, d := newDockedFixture(t)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // secret is in a file next to the repository, in the environment, and in no case.
 const secret = "the-secret-outside"
 
-// laughs is a text of a few lines that stands for 10^9 values.
+// laughs is a text of a few lines that expands to 10^9 values.
 func laughs() string {
 	var b strings.Builder
 	b.WriteString("x0: &x0 [a, a, a, a, a, a, a, a, a, a]\n")
@@ -39,14 +39,14 @@ func laughs() string {
 	return b.String()
 }
 
-// attacks are files of AgentV and of promptfoo that try to read, to run or to fill what they must
-// not. PLACE stands for the file outside, ROWS for a huge table.
+// attacks are files of AgentV and of promptfoo that try to read, to run or to fill
+// forbidden things. PLACE is the file outside, ROWS a huge table.
 var attacks = []struct {
 	name string
 	// agentv and promptfoo are the values of a field, in one test each; see agentvOf and promptfooOf.
 	field, value string
 	files        map[string]string
-	want         string // in a problem or the reason why a case is not run; empty where cases have the text as it is
+	want         string // in a problem or the reason why a case is not run; empty if cases have the unchanged text
 }{
 	{"a loop of a template without end", "prompt", `{% for i in range(0, 1000000000) %}x{% endfor %}`, nil, "numbers of range"},
 	{"loops within loops", "prompt", strings.Repeat(`{% for i in range(0, 1000) %}`, 9) + "x" + strings.Repeat(`{% endfor %}`, 9), nil, "steps"},
@@ -113,8 +113,9 @@ func quotedPrompt(text string) string {
 	return string(raw)
 }
 
-// TestAbuseFilesOfOtherTools loads each attack as a file of AgentV and of promptfoo. Each ends soon
-// with a problem or a text that is data, and nothing of what is outside is in any case.
+// TestAbuseFilesOfOtherTools loads each attack as a file of AgentV and of promptfoo.
+// Each ends soon with a problem or a text that is data, and no text from outside is in
+// any case.
 func TestAbuseFilesOfOtherTools(t *testing.T) {
 	t.Setenv("GAVEL_TEST_SECRET", secret)
 	dir := t.TempDir()
@@ -187,7 +188,7 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// tableRows is a table that is larger than what is read.
+// tableRows is a table that is larger than the limit.
 func tableRows() string {
 	var rows strings.Builder
 	rows.WriteString("id,input,__expected\n")
@@ -197,7 +198,7 @@ func tableRows() string {
 	return rows.String()
 }
 
-// outcome is what loading said, but for links that are named.
+// outcome is the result of loading, without links that are named.
 func outcome(res *load.Result) string {
 	var said strings.Builder
 	for _, p := range res.Problems {

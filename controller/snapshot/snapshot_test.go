@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// TestWorktreeIsWhatIsThere: what is remembered of HEAD, brought up to the
-// working tree, is what a look at every file finds.
+// TestWorktreeIsWhatIsThere: the remembered HEAD, brought up to the working tree,
+// equals a look at every file.
 func TestWorktreeIsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	const suite, prompt = "test_definitions/suite.yaml", "prompts/talk.md"

@@ -48,7 +48,7 @@ func names(s source.Source) string {
 	return strings.Join(all, " ")
 }
 
-// TestTheFolderOfAProgram is that of each file that the command line names.
+// TestTheFolderOfAProgram is the folder of each file that the command line names.
 func TestTheFolderOfAProgram(t *testing.T) {
 	files := tree(
 		"agent/main.py", "agent/prompts/tone.txt", "config/agent.toml", "lib/other.py", "run", "bot.py", "words.py",
@@ -192,8 +192,8 @@ func TestHashingEnds(t *testing.T) {
 	}
 }
 
-// BenchmarkThousandFiles finds what a program in a folder of a thousand files is made of:
-// that of a target, and one that judges.
+// BenchmarkThousandFiles finds the files of a program in a folder of a thousand: a
+// target's, and one that judges.
 func BenchmarkThousandFiles(b *testing.B) {
 	files := fstest.MapFS{"checks/j.py": {Data: []byte("j")}}
 	for i := range 1000 {

@@ -306,7 +306,7 @@ func BenchmarkSequential(b *testing.B) {
 	}
 }
 
-// BenchmarkLongest makes those of the longest test that settings allow.
+// BenchmarkLongest makes the tables of the longest test that settings allow.
 func BenchmarkLongest(b *testing.B) {
 	for b.Loop() {
 		stats.NewSequentialUncached(19, 32).All()

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/stats"
 )
 
-// ones are measurements of which so many passed.
+// ones are measurements, this many of which passed.
 func ones(passed, n int) []int {
 	values := make([]int, n)
 	for i := range passed {
@@ -57,9 +57,8 @@ func TestStratified(t *testing.T) {
 	}
 }
 
-// TestStratifiedIsExact goes through all choices of what is head's: p is the
-// share of them with a sum as small, and so is at most α in at most a share α of
-// them.
+// TestStratifiedIsExact goes through all choices of head's values: p is the share of
+// them with a sum as small, and so is at most α in at most a share α of them.
 func TestStratifiedIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
@@ -129,8 +128,8 @@ func choices(pools [][]int, heads []int, see func([]stats.Stratum)) {
 	stratum(0)
 }
 
-// FuzzStratified: p is a probability, p of the two directions sum to at least 1,
-// since both count what was seen, and a pass more at head never lowers p.
+// FuzzStratified: p is a probability, p of the two directions sum to at least 1, since
+// both count the observed sum, and a pass more at head never lowers p.
 func FuzzStratified(f *testing.F) {
 	f.Add([]byte{1, 0, 1, 1, 0, 3, 2})
 	f.Fuzz(func(t *testing.T, data []byte) {

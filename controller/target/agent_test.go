@@ -119,8 +119,8 @@ func TestHTTPSends(t *testing.T) {
 	}
 }
 
-// TestAgentsGetPaths holds that an agent is told where files and images are,
-// and is not sent what only the provider of a model reads.
+// TestAgentsGetPaths holds that an agent gets the paths of files and images, and does
+// not get the data that only the provider of a model reads.
 func TestAgentsGetPaths(t *testing.T) {
 	inline := pixel
 	inline.Path = ""

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// TestAgentVMeasures: what a program says that a call took is the call's; what no call can have
-// taken is an error, and what is below 0 is as if it were not said.
+// TestAgentVMeasures: the cost of a call in a program's output is the call's; an
+// impossible cost is an error, and a negative one counts as missing.
 func TestAgentVMeasures(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestAgentsDescribeThemselves reads what an agent says of itself, in the forms
-// that agents use; what is in none of them is not its tools.
+// TestAgentsDescribeThemselves reads an agent's own description, in the forms that
+// agents use; other forms are not its tools.
 func TestAgentsDescribeThemselves(t *testing.T) {
 	get := []schema.Tool{{Name: "get", Description: "Gets.", Parameters: json.RawMessage(`{"type":"object"}`)}}
 	for _, tt := range []struct {

@@ -19,9 +19,9 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A subject is a provider under the conformance test: how to open a target
-// that says "Hi." to "Hello", one that never answers, and one that fails with
-// the credential in what it says. The latter two are nil where they cannot be.
+// A subject is a provider under the conformance test: how to open a target that says
+// "Hi." to "Hello", one that never answers, and one that fails with the credential in
+// its message. The latter two are nil if they are impossible.
 type subject struct {
 	good, stuck, leaky func(t *testing.T) Target
 	// traced reports whether the good target's tool calls are known.

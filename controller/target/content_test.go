@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// pixel is an image, as far as a provider can tell before it decodes it.
+// pixel is an image, before a provider decodes it.
 var pixel = schema.Block{Type: "image", Data: []byte("\x89PNG\r\n\x1a\n"), Media: "image/png", Path: "shots/a.png"}
 
 // looks is a message with text, an image and a file.
@@ -34,7 +34,7 @@ func fileOnly(role string) schema.Message {
 	return schema.Message{Role: role, Content: "notes", Blocks: []schema.Block{{Type: "file", Text: "notes\n", Path: "a.txt"}}}
 }
 
-// looked is what a tool gives back that looks at an image.
+// looked is the result of a tool that looks at an image.
 func looked(call string) schema.Message {
 	m := looks(schema.RoleTool)
 	m.ToolCallID = call
@@ -91,7 +91,7 @@ func TestThoughtsGoBack(t *testing.T) {
 				other = anthropicTarget(t, config.Target{}, handler)
 			}
 			for _, asked := range []Target{target, other} {
-				// The answer is none: only what was sent is looked at.
+				// The answer is empty: the test only looks at the request.
 				_, _ = asked.Respond(t.Context(), req)
 			}
 			if diff := cmp.Diff([]string{canonical(t, []byte(tt.want)), canonical(t, []byte(tt.plain))}, said[1:]); diff != "" {

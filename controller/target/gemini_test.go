@@ -27,8 +27,8 @@ func geminiTarget(t testing.TB, cfg config.Target, handler http.HandlerFunc) Tar
 	return openTest(t, cfg, env)
 }
 
-// TestGeminiSends holds that it is spoken to as OpenAI is: what is sent is
-// tested there.
+// TestGeminiSends holds that it gets the same requests as OpenAI, whose tests cover
+// their content.
 func TestGeminiSends(t *testing.T) {
 	bodies := map[string]string{}
 	record := func(w http.ResponseWriter, r *http.Request) {

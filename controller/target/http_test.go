@@ -243,7 +243,7 @@ func TestHTTPGet(t *testing.T) {
 	}
 }
 
-// TestHTTPUnreadable says of replies that cannot be read what is wrong with them.
+// TestHTTPUnreadable has unreadable replies and their errors.
 func TestHTTPUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ reply, fields, contentType, want string }{

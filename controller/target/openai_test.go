@@ -461,7 +461,7 @@ func TestBaseURLKeepsItsQuery(t *testing.T) {
 			io.WriteString(w, chatReply)
 		})
 		cfg := config.Target{Provider: tt.provider, Model: "m", BaseURL: srv.URL + "/a%2Fb/?api-version=1"}
-		// The answer does not matter: only what was sent is looked at.
+		// The answer does not matter: the test only looks at the request.
 		_, _ = openTest(t, cfg, env).Respond(t.Context(), user("Hello"))
 		if got != tt.want {
 			t.Errorf("%s: the request went to %s, want %s", tt.provider, got, tt.want)

@@ -164,7 +164,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// TestRecordThenReplay answers from what was recorded.
+// TestRecordThenReplay answers from a recording.
 func TestRecordThenReplay(t *testing.T) {
 	dir := t.TempDir()
 	r, err := NewRecorder(filepath.Join(dir, "a.jsonl"), nil)
@@ -258,9 +258,9 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordingMasksKeys: what looks like a key in a reply is masked in the
-// recording, in its form, and what is asked about the reply is found by the
-// request that a replay makes of it.
+// TestRecordingMasksKeys: a text in a reply that looks like a key is masked in the
+// recording, in its form, and a question about the reply is found by the request that a
+// replay makes from it.
 func TestRecordingMasksKeys(t *testing.T) {
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	masked := "sk-proj-" + strings.Repeat("xX0x", 12)

@@ -35,7 +35,7 @@ func open(t *testing.T, env map[string]string) *Tracer {
 	return tracer
 }
 
-// TestACollectorReadsATrace decodes what is sent with the types of OpenTelemetry.
+// TestACollectorReadsATrace decodes the sent data with the types of OpenTelemetry.
 func TestACollectorReadsATrace(t *testing.T) {
 	r := tracingtest.New(t)
 	tracer := open(t, map[string]string{
@@ -114,7 +114,7 @@ func TestOffCostsNothing(t *testing.T) {
 	tracer.Close(ctx)
 }
 
-// TestAnotherProcess goes on with a trace, and an agent is told about it.
+// TestAnotherProcess continues a trace, and an agent gets its id.
 func TestAnotherProcess(t *testing.T) {
 	r := tracingtest.New(t)
 	tracer := open(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": r.URL + "/here"})

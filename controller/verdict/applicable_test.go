@@ -47,8 +47,8 @@ func TestWeightOfWhatDoesNotApplyIsSpread(t *testing.T) {
 	}
 }
 
-// A mean is taken over the samples that a criterion applies to, and what is
-// said of it is what the first of these says.
+// A mean is taken over the samples that a criterion applies to, and its text is the
+// first one's.
 func TestMeanOfWhatAppliesSometimes(t *testing.T) {
 	told := scores(0.5)
 	told.Criteria[0].Note, told.Criteria[0].Code, told.Criteria[0].Turns = "late", "slow", []int{3}

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// same checks that what the reader takes is what encoding/json makes of it.
+// same checks that the reader and encoding/json read the same.
 func same(t *testing.T, r *verdict.JSONReader, text string) (ok bool) {
 	t.Helper()
 	body := []byte(text)
@@ -99,8 +99,8 @@ func encode(t testing.TB, d verdict.DecisionReader) string {
 	return string(text)
 }
 
-// TestWritten: all that this program writes is read, with one reader for all of it,
-// and it is what encoding/json reads.
+// TestWritten: everything that this program writes is read, with one reader for all of
+// it, like encoding/json reads it.
 func TestWritten(t *testing.T) {
 	c := chance{rand.New(rand.NewPCG(1, 2))}
 	var r verdict.JSONReader
@@ -184,7 +184,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzReader: what is read is always what encoding/json reads.
+// FuzzReader: the reader always agrees with encoding/json.
 func FuzzReader(f *testing.F) {
 	c := chance{rand.New(rand.NewPCG(3, 4))}
 	for range 20 {

@@ -33,8 +33,8 @@ func TestThought(t *testing.T) {
 	}
 }
 
-// TestJudged keeps turns and what is stored, and an answer that is nothing but
-// thinking is empty, whatever was said before.
+// TestJudged keeps turns and the stored form, and an answer with nothing but thinking
+// is empty, whatever came before.
 func TestJudged(t *testing.T) {
 	say := func(content string) schema.Message {
 		return schema.Message{Role: schema.RoleAssistant, Content: content}

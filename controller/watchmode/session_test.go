@@ -28,8 +28,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A bot answers with what it is told to, and holds back the answers to
-// questions with the word wait until it is let go.
+// A bot gives the prepared answers, and holds back the answers to questions with the
+// word wait until it is released.
 type bot struct {
 	mu     sync.Mutex
 	asked  []string // guarded by mu
@@ -143,7 +143,7 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 	return s
 }
 
-// until takes updates up to the first of a kind that shows what is wanted.
+// until takes updates up to the first of a kind that meets a condition.
 func (s *fixture) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) bool) watchstate.Update {
 	s.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -276,7 +276,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestAccept holds that what was accepted stays what is compared with.
+// TestAccept holds that an accepted state stays the base of comparisons.
 func TestAccept(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
@@ -288,7 +288,7 @@ func TestAccept(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 }
 
-// TestAcceptAgain holds that what is accepted later replaces what was accepted before.
+// TestAcceptAgain holds that a later accepted state replaces the earlier one.
 func TestAcceptAgain(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
@@ -372,7 +372,7 @@ func TestWhatIsPlannedIsNotPlannedAgain(t *testing.T) {
 		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be brief."}`})
 	s.until(watchstate.Question, nil)
 	s.session.Do(watchstate.Command{Do: watchstate.Answer})
-	s.until(watchstate.Error, nil) // the run is over, so that what is stored may be more
+	s.until(watchstate.Error, nil) // the run is over, so more may be stored
 	pause := func() (plans int64) {
 		t.Helper()
 		before := s.planned.Load()
@@ -405,8 +405,8 @@ func TestNothingDueIsNotStarted(t *testing.T) {
 	}
 }
 
-// TestUnpriced holds that an unknown price is asked about where the most that
-// may be spent was said, with what measuring again takes.
+// TestUnpriced holds that an unknown price is asked about where the most that may be
+// spent was announced, including further measurements.
 func TestUnpriced(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxUSD: 1, AskUnpriced: true})
 	s.until(watchstate.Result, nil)
@@ -451,7 +451,7 @@ func TestPauseStopRerun(t *testing.T) {
 		t.Errorf("stopped %v, state %s", u.Snapshot.Stopped, u.Snapshot.State)
 	}
 	close(s.bot.free)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // goes on with what was stopped
+	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // continues the stopped run
 	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello pass first")
 	s.bot.calls()
 
@@ -521,7 +521,7 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	decline(3)
 	s.must(os.Remove(s.path(more)))
 	decline(2)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // goes on with what was declined
+	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // continues the declined run
 	waits(s.until(watchstate.Question, nil), 2)
 	s.bot.answer = func(q string) string { return "hello, " + q }
 	s.session.Do(watchstate.Command{Do: watchstate.Answer})
@@ -553,7 +553,7 @@ func TestTheGateAfterARerun(t *testing.T) {
 	}
 }
 
-// TestWhatIsGivenUpIsCounted stops a run of which some calls are waiting.
+// TestWhatIsGivenUpIsCounted stops a run, some of whose calls are waiting.
 func TestWhatIsGivenUpIsCounted(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)
@@ -578,8 +578,8 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 	close(s.bot.free)
 }
 
-// TestSecretsAreNotShown: what an agent leaks is on no board and in no details,
-// and the case is judged by what was said.
+// TestSecretsAreNotShown: secrets that an agent leaks are on no board and in no
+// details, and the case is judged by the real text.
 func TestSecretsAreNotShown(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
 	s.until(watchstate.Result, nil)

@@ -55,8 +55,8 @@ func (f *follower) next(ctx context.Context) bool {
 	return true
 }
 
-// settles waits until the view is what a new process plans. That it does not
-// come is noticed after a time in which it would on any machine.
+// settles waits until the view equals the plan of a new process. A timeout that
+// suffices on any machine ends the wait.
 func (f *follower) settles() {
 	f.t.Helper()
 	want := f.fresh()
@@ -234,8 +234,8 @@ func TestNoCommit(t *testing.T) {
 	f.settles()
 }
 
-// TestCheckoutOfManyFiles holds the case in which more happens than the system
-// tells. Most files are not definitions: what is tested is that they are seen.
+// TestCheckoutOfManyFiles has more events than the system reports. Most files are not
+// definitions: the test holds that they are seen.
 func TestCheckoutOfManyFiles(t *testing.T) {
 	r := newRepo(t)
 	r.git("checkout", "-q", "-b", "many")
@@ -261,8 +261,8 @@ func TestCheckoutOfManyFiles(t *testing.T) {
 	f.settles()
 }
 
-// TestWithoutWatches holds that polling, which is what is left where the
-// system watches no more folders, sees the same.
+// TestWithoutWatches holds that polling, which is the fallback when the system watches
+// no more folders, sees the same.
 func TestWithoutWatches(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()
@@ -287,8 +287,8 @@ func (d deaf) Events() <-chan fsnotify.Event { return nil }
 func (d deaf) Errors() <-chan error          { return d.errors }
 func (d deaf) Close() error                  { return nil }
 
-// TestFault holds that what cannot be read is told once and tried again, and
-// that trying leaves nothing open.
+// TestFault holds that an unreadable file is reported once and tried again, and that
+// trying leaves nothing open.
 func TestFault(t *testing.T) {
 	r := newRepo(t)
 	open, asked := 0, 0
@@ -325,8 +325,8 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// TestLostEvents holds that what was missed is found once it is known that
-// something was.
+// TestLostEvents holds that missed events are found once it is known that some were
+// missed.
 func TestLostEvents(t *testing.T) {
 	r := newRepo(t)
 	cfg := r.config()

@@ -48,9 +48,8 @@ func (e *ear) tell(op fsnotify.Op, name string) {
 	e.events <- fsnotify.Event{Name: e.path(name), Op: op}
 }
 
-// TestWhatIsWatched names the folders: those of the definitions and of what a
-// target is built from up to the first wildcard, and of git what shows
-// branches.
+// TestWhatIsWatched names the folders: those of the definitions and of a target's files
+// up to the first wildcard, and of git the files that show branches.
 func TestWhatIsWatched(t *testing.T) {
 	r := newRepo(t)
 	r.write(map[string]string{

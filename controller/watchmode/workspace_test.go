@@ -24,7 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// start is what the repositories of these tests begin with.
+// start has the initial files of the repositories in these tests.
 var start = map[string]string{
 	"gavel.yaml": `version: 1
 targets:
@@ -202,7 +202,7 @@ func readConfig(files fs.FS) (*config.Config, []schema.Problem, error) {
 	return cfg, problems, nil
 }
 
-// fresh is what a new process plans, with every case loaded on both sides.
+// fresh is the plan of a new process, with every case loaded on both sides.
 func (r *repo) fresh() []string {
 	r.t.Helper()
 	repository, err := gitrepo.Open(r.dir)
@@ -235,8 +235,7 @@ func (r *repo) fresh() []string {
 	return lines(prepared.Plan, prepared.Problems)
 }
 
-// lines say what a plan does and what is wrong, with what nothing affects as a
-// number.
+// lines describe a plan and its problems, with the number of unaffected cases.
 func lines(p *plan.Plan, problems []schema.Problem) []string {
 	var out []string
 	if p != nil {

@@ -1,6 +1,6 @@
 package worker
 
-// Sessions counts those of all plans that are kept.
+// Sessions counts the sessions of all plans that are kept.
 func (j *Judge) Sessions() (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/worker"
 )
 
-// TestTasksOfARunShareASession, those of another run have their own, and all of them end.
+// TestTasksOfARunShareASession, tasks of another run have their own, and all of them
+// end.
 func TestTasksOfARunShareASession(t *testing.T) {
 	b := newFixture(t)
 	j := worker.New(b.cfg)
@@ -60,7 +61,7 @@ func TestASessionThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestAHostThatCannotEnd is said at the end.
+// TestAHostThatCannotEnd is reported at the end.
 func TestAHostThatCannotEnd(t *testing.T) {
 	b := newFixture(t)
 	errStuck := errors.New("a program does not end")

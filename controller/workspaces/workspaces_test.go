@@ -175,8 +175,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// TestLinksLeadNowhere: an agent that puts a link in the place of a folder gains nothing by
-// what is written there later.
+// TestLinksLeadNowhere: an agent that puts a link in the place of a folder gains
+// nothing from files that are written there later.
 func TestLinksLeadNowhere(t *testing.T) {
 	at := place(t)
 	outside := t.TempDir()
@@ -192,7 +192,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// TestFailures are those of hooks and of templates that change while they are used.
+// TestFailures of hooks and of templates that change while they are used.
 func TestFailures(t *testing.T) {
 	at := place(t)
 	for _, tt := range []struct {

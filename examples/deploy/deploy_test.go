@@ -44,8 +44,9 @@ func project(t *testing.T, file string, env ...string) (*types.Project, error) {
 	return options.LoadProject(t.Context())
 }
 
-// TestTheImageHoldsGavelAlone holds that the image starts from nothing, does not run
-// as root, and has what it needs: certificates, its volume and a scratch folder.
+// TestTheImageHoldsGavelAlone holds that the image starts from nothing, does not run as
+// root, and has everything that it needs: certificates, its volume and a scratch
+// folder.
 func TestTheImageHoldsGavelAlone(t *testing.T) {
 	all := stages(t)
 	last := all[len(all)-1]
@@ -110,8 +111,8 @@ func confined(t *testing.T, p *types.Project) {
 }
 
 // TestTheComposeFileWithWorkers holds that two workers judge, that only they have the
-// key of the model and only the server that of the webhook, and that nobody else
-// reaches the database.
+// key of the model and only the server the webhook's, and that nobody else reaches the
+// database.
 func TestTheComposeFileWithWorkers(t *testing.T) {
 	key := t.TempDir() + "/app.pem"
 	if err := os.WriteFile(key, nil, 0o600); err != nil {

@@ -194,7 +194,7 @@ func TestWhoReachesWhom(t *testing.T) {
 	}
 }
 
-// reaches reports whether policies let pods of one role send to those of another.
+// reaches reports whether policies let pods of one role send to another role's.
 func (m *manifests) reaches(t *testing.T, from, to string) bool {
 	t.Helper()
 	out, in := false, false

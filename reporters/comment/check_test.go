@@ -118,7 +118,7 @@ func TestCheckAfterACrash(t *testing.T) {
 				fault := tt.fault.On(method, "/check-runs")
 				fault.Skip = after
 				f.Inject(fault)
-				// An error is what a crash leaves behind, too.
+				// A crash also leaves an error.
 				_ = publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, c)
 				f.Heal()
 				if err := publisher(t, f.URL, forgetest.TokenActions, nil).SetCheck(t.Context(), sha, c); err != nil {

@@ -124,7 +124,7 @@ func TestDriftHostileStrings(t *testing.T) {
 	}
 }
 
-// TestDriftLevels: where there is less room, less is told, and it is whole.
+// TestDriftLevels: with less room the text is shorter, and still complete.
 func TestDriftLevels(t *testing.T) {
 	r := report.Compare(reporttest.ChangedCases(2000).In)
 	for _, most := range []int{60_000, 10_000, 2_000} {

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// TestStatusesThatHold: what begins leaves what is terminal, and what ends adds
+// TestStatusesThatHold: a beginning leaves terminal statuses unchanged, and an end adds
 // one terminal status where there is none, and leaves nothing pending.
 func TestStatusesThatHold(t *testing.T) {
 	at := func(context string, state comment.State) comment.Status {
@@ -19,7 +19,7 @@ func TestStatusesThatHold(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		before     []comment.Status
-		begin, end []string // what is written
+		begin, end []string // the written ones
 		held       bool
 	}{
 		{"nothing", nil, []string{"gavel/verdict pending", "gavel/validate pending"}, []string{"gavel/verdict error"}, false},

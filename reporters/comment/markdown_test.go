@@ -82,7 +82,7 @@ var (
 	references = regexp.MustCompile(`(?i)#\d|GH-\d`)
 )
 
-// holds checks what is true of every comment whatever the report contains.
+// holds checks the properties of every comment whatever the report contains.
 func holds(t *testing.T, comment string) {
 	t.Helper()
 	if !ownMarker.MatchString(comment) || strings.Count(comment, "<!--") != 1 {
@@ -248,9 +248,9 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestGroupTables holds that the tables of two dialects can be told apart, that
-// a difference has its interval and says of which cases it speaks, and that none is
-// shown where there is no interval.
+// TestGroupTables holds that the tables of two dialects can be distinguished, that a
+// difference has its interval and names its cases, and that none is shown if there is
+// no interval.
 func TestGroupTables(t *testing.T) {
 	s := reporttest.New()
 	for _, tt := range []struct {

@@ -21,8 +21,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/terminal"
 )
 
-// TestNoise: the headline counts what is confirmed and what is not, a row says in a
-// sentence what was measured again, and a fold shows it.
+// TestNoise: the headline counts confirmed and unconfirmed ones, a row describes in a
+// sentence the further measurements, and a fold shows it.
 func TestNoise(t *testing.T) {
 	s := reporttest.New()
 	s.In.Noise = &report.NoiseFindings{Index: map[string]int{}, Result: confirm.Result{Complete: true, Measurements: 22}}
@@ -150,7 +150,8 @@ func TestScoresFell(t *testing.T) {
 	}
 }
 
-// TestOutageIsTold: what was measured again after an outage is said wherever a report is.
+// TestOutageIsTold: measurements that were repeated after an outage are mentioned in
+// every form of the report.
 func TestOutageIsTold(t *testing.T) {
 	s := reporttest.New()
 	s.Add("math/1/a", reporttest.Pass(1), reporttest.Pass(1), plan.Reason{Part: "prompt", Message: "the prompt changed"})

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
-// TestListingsWithoutEnd: where a commit or a pull request has more than is read, nothing is
-// written, since what is on the rest would be taken for missing.
+// TestListingsWithoutEnd: if a commit or a pull request has more pages than are read,
+// nothing is written, since the content of the rest would count as missing.
 func TestListingsWithoutEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name, list, answer, want string
@@ -56,7 +56,7 @@ func TestListingsWithoutEnd(t *testing.T) {
 				}
 				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
 				w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next"`, r.Host, r.URL.Path, max(page, 1)+1))
-				_, _ = io.WriteString(w, tt.answer) // the client says what was wrong with it
+				_, _ = io.WriteString(w, tt.answer) // the client reports the error
 			}))
 			t.Cleanup(server.Close)
 			err = tt.write(publisher(t, server.URL, forgetest.TokenUser, nil))

@@ -54,7 +54,7 @@ func asBot(cfg *comment.PublisherConfig) { cfg.Login = bot }
 // text is the same at every size.
 func text(body string) comment.Renderer { return func(int) string { return marker + body } }
 
-// body is what text gives.
+// body is the result of text.
 func body(s string) string { return marker + s }
 
 // states are the comments without their ids.
@@ -390,8 +390,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestTooLongForGood: a text that does not get shorter is not sent again, and
-// the server's refusal is what the caller learns.
+// TestTooLongForGood: a text that does not get shorter is not sent again, and the
+// caller gets the server's refusal.
 func TestTooLongForGood(t *testing.T) {
 	f := newForge(t)
 	_, err := publisher(t, f.URL, forgetest.TokenUser, nil).UpsertComment(t.Context(), text(strings.Repeat("x", 70_000)))

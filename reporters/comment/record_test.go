@@ -28,7 +28,7 @@ func (c *crowd) Heads(_ context.Context, number int, sum string) (bool, error) {
 
 func (c *crowd) Expected(string) ([]int, bool) { return c.expected, c.complete }
 
-// publisher is that of #N, of "group N", or of the branch.
+// publisher is the publisher of #N, of "group N", or of the branch.
 func (c *crowd) publisher(who string) *comment.Publisher {
 	return publisher(c.t, c.forge.URL+c.base, forgetest.TokenActions, func(cfg *comment.PublisherConfig) {
 		cfg.Sharers, cfg.Number = c, 0
@@ -79,8 +79,8 @@ func TestTheWorstOfACommit(t *testing.T) {
 	const regressed, fine = "failure: 1 regression", "success: no regressions"
 	for _, tt := range []struct {
 		name string
-		// said is who says what, or "#1 leaves" and "#1 returns"; then comes what is shown, and
-		// nothing where that stays.
+		// said is an author and a text, or "#1 leaves" and "#1 returns"; then comes the
+		// visible text, and nothing if that stays.
 		said [][2]string
 	}{
 		{"one pull request", [][2]string{

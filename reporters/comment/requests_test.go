@@ -111,8 +111,8 @@ func (s *side) speak() {
 	s.must(err)
 }
 
-// shape is a request without its values: what is asked of the forge, with the
-// names in its query and its body.
+// shape is a request without its values: its method and path, with the names in its
+// query and its body.
 func shape(r forgetest.Request) string {
 	out := forgetest.Operation(r)
 	if len(r.Query) > 0 {

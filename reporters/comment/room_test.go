@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
-// TestRegressionsOfOneCauseAreAGroup holds that the cause is said once with the
-// number of its cases, each of which is named, and that no group hides a case of
-// another cause.
+// TestRegressionsOfOneCauseAreAGroup holds that the cause appears once with the number
+// of its cases, each of which is named, and that no group hides a case with another
+// cause.
 func TestRegressionsOfOneCauseAreAGroup(t *testing.T) {
 	text := strings.ReplaceAll(Markdown(report.Compare(reporttest.OneCause(23).In), onForge()), "<wbr>", "")
 	cause := "rerun: system prompt changed in test_definitions/support/domain.json"

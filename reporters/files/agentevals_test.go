@@ -132,7 +132,7 @@ func TestSummaryCountsWhatWasJudged(t *testing.T) {
 	}
 }
 
-// TestSummaryOfSeveralSuitesIsAList, and so is that of several targets.
+// TestSummaryOfSeveralSuitesIsAList, and so is the summary of several targets.
 func TestSummaryOfSeveralSuitesIsAList(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -181,8 +181,8 @@ func TestAnAnswerHasNoThinking(t *testing.T) {
 	}
 }
 
-// TestTurnsAreListed: the scores of a line are those of the turns of a conversation, as AgentV has
-// them, and each has a name.
+// TestTurnsAreListed: the scores of a line are the scores of the turns of a
+// conversation, as in AgentV, and each has a name.
 func TestTurnsAreListed(t *testing.T) {
 	talk := suiteRow("talk", verdict.Pass, 0.75, verdict.EvaluatorResult{
 		Name: "turns", Type: "composite", Weight: number(1), Score: 0.75, Aggregator: "weighted_average",

@@ -23,7 +23,7 @@ func render(t *testing.T, r *report.Report, o Options) string {
 	return b.String()
 }
 
-// body is the page without what is the same on every page.
+// body is the page without the parts that every page has.
 func body(t *testing.T, text string) string {
 	t.Helper()
 	_, text, found := strings.Cut(text, "<body>")
@@ -98,8 +98,8 @@ func TestHostileTextsStayText(t *testing.T) {
 	}
 }
 
-// TestThePolicyAllowsTheOwnScriptAlone holds that the hashes of the policy are those
-// of the texts in the page as it is written, not as they are in the tree.
+// TestThePolicyAllowsTheOwnScriptAlone holds that the hashes of the policy belong to
+// the texts in the written page, not in the tree.
 func TestThePolicyAllowsTheOwnScriptAlone(t *testing.T) {
 	text := render(t, reporttest.Stored(t, "regressions"), Options{})
 	between := func(from, to string) string {

@@ -88,7 +88,7 @@ func broken(b *watchstate.Snapshot) {
 	b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
 }
 
-// detail is what is stored of the first case of day.
+// detail is the stored data of the first case of day.
 func detail() watchstate.Detail {
 	sample := func(score float64, note string) []verdict.Sample {
 		return []verdict.Sample{{Measurements: []verdict.Measurement{{
@@ -400,8 +400,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestThePaneIsOfTheSelectedCase has the selection move in every way while the
-// detail pane is open: what is read is of the case that is selected.
+// TestThePaneIsOfTheSelectedCase moves the selection in every way while the detail pane
+// is open: the pane shows the selected case.
 func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	rows := day().Rows
 	less := day()
@@ -442,7 +442,7 @@ func TestScoresOfADialect(t *testing.T) {
 	}
 }
 
-// TestEnds holds what is left out where two lines do not fit next to each other.
+// TestEnds holds which parts are left out if two lines do not fit next to each other.
 func TestEnds(t *testing.T) {
 	left, long, short := text(plain, strings.Repeat("l", 20)), text(plain, "long right"), text(plain, "right")
 	for _, tt := range []struct {
@@ -504,8 +504,8 @@ func TestThePageShowsAFrame(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head
-// says how much is to be judged, and what was given up is part of what was spent.
+// TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head says how
+// much is to be judged, and abandoned calls are part of the spending.
 func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
 	b := watchstate.Snapshot{
 		State: watchstate.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,

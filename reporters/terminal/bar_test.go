@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// TestBar holds what is on the line after each step and between two of them, that it
-// fits, and that nothing is left of it.
+// TestBar holds the content of the line after each step and between two of them, that
+// it fits, and that nothing is left of it.
 func TestBar(t *testing.T) {
 	cost := func(usd float64, unpriced int) verdict.Usage {
 		return verdict.Usage{Calls: 1, CostUSD: usd, Unpriced: unpriced}
@@ -84,7 +84,7 @@ func (l *log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns what was written since the last time.
+// take returns the text since the last call.
 func (l *log) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

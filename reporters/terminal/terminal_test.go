@@ -21,9 +21,9 @@ import (
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]+m")
 
-// holds checks what is true of all text: no control characters, no line past
-// the width but those that editors read a position from, and colours change
-// nothing else.
+// holds checks the properties of all text: no control characters, no line past the
+// width except those that editors read a position from, and colours change nothing
+// else.
 func holds(t *testing.T, width int, render func(Options) string) string {
 	t.Helper()
 	got := render(Options{Width: width})

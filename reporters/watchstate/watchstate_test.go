@@ -72,7 +72,7 @@ func TestSortAndCount(t *testing.T) {
 	}
 }
 
-// TestMeasurementsAgainAreProgress: programs are told about them apart from the cases.
+// TestMeasurementsAgainAreProgress: programs see them separately from the cases.
 func TestMeasurementsAgainAreProgress(t *testing.T) {
 	event := Update{Kind: Judged, Snapshot: Snapshot{Done: 3, Due: 3, Again: 14}}.Event()
 	if diff := cmp.Diff(&Progress{Done: 3, Total: 3, Again: 14}, event.Progress); diff != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 )
 
-// TestForeign finds the words that only programs have, and not those of texts, comments and
-// members.
+// TestForeign finds the words that only programs have, and not words of texts, comments
+// and members.
 func TestForeign(t *testing.T) {
 	for _, tt := range []struct{ source, want string }{
 		{"output.length > 3", ""},

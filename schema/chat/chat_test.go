@@ -19,8 +19,9 @@ var png = []byte("\x89PNG\r\n\x1a\n and more")
 // plain fills nothing in.
 func plain(s string) (string, error) { return s, nil }
 
-// TestRenderKeepsTheForm: a chat and an object of JSON are the same whatever a variable holds,
-// in each form in which they are written. A text that looks like one of them and is none is refused.
+// TestRenderKeepsTheForm: a chat and an object of JSON are the same whatever a variable
+// holds, in each form in which they are written. A text that only looks like one of
+// them is refused.
 func TestRenderKeepsTheForm(t *testing.T) {
 	const hostile = "two\nlines, a \"quote\", c:\\temp: {x} # no"
 	engine := template.Engine{}
@@ -107,7 +108,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestNotSent are chats that need what is not read.
+// TestNotSent are chats that need unsupported features.
 func TestNotSent(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{`[{"role": "tool", "content": "a"}]`, `a message of the role "tool"`},

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/childpool"
 )
 
-// A question is what a child of these tests is asked.
+// A question is the input of a child in these tests.
 type question struct{ Do, Text string }
 
 // pool has children that say how many requests they answered before.
@@ -79,7 +79,7 @@ func ask(ctx context.Context, p *childpool.Pool, q question) (said, known string
 
 // TestOneChildAnswersSeveralRequests and remembers the one before.
 func TestOneChildAnswersSeveralRequests(t *testing.T) {
-	_, _, _ = ask(t.Context(), pool, question{Do: "exit"}) // that of another test
+	_, _, _ = ask(t.Context(), pool, question{Do: "exit"}) // another test's
 	if said, known, err := ask(t.Context(), pool, question{Text: "first"}); said != "first after 0" || known != "" || err != nil {
 		t.Errorf("the first answer is %q of a child that knows %q (%v)", said, known, err)
 	}

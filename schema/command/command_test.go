@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// files are those of a repository with one program above the suite.
+// files are the files of a repository with one program above the suite.
 func files(names ...string) fstest.MapFS {
 	out := fstest.MapFS{"a/b/suite.yaml": {}}
 	for _, name := range names {

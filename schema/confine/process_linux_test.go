@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 	close(done)
 }
 
-// A finding is what a process reports about itself.
+// A finding is a process's report about itself.
 type finding struct {
 	Error   string
 	Reached []string

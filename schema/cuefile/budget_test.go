@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBudget holds that what was spent is missing, and that every evaluation
-// adds what a usual one takes.
+// TestBudget holds that spent steps are missing, and that every evaluation adds the
+// usual number.
 func TestBudget(t *testing.T) {
 	evaluate := func(b *Budget) error {
 		_, err := b.Evaluate(t.Context(), "x.cue", []byte("a: 1"))

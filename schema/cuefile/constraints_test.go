@@ -98,7 +98,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// TestConstraintsThatCannotBeUsed holds what is said of them against
+// TestConstraintsThatCannotBeUsed holds the messages about them against
 // testdata/constraints.txt.
 func TestConstraintsThatCannotBeUsed(t *testing.T) {
 	var got strings.Builder

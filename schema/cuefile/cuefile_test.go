@@ -74,7 +74,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// TestProblems holds what is said of wrong files against testdata/problems.txt.
+// TestProblems holds the messages about wrong files against testdata/problems.txt.
 func TestProblems(t *testing.T) {
 	var got strings.Builder
 	for _, tt := range []struct{ name, src string }{

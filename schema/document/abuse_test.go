@@ -2,9 +2,9 @@ package document_test
 
 import "strings"
 
-// abuse is what is written to bring a reader of definitions down or to get out
-// of the repository: paths, bombs, bytes that are not text, CUE where data is
-// wanted, and patterns that never end in other engines.
+// abuse are texts that try to crash a reader of definitions or to get out of the
+// repository: paths, bombs, bytes that are not text, CUE in the place of data, and
+// patterns that never end in other engines.
 var abuse = []string{
 	`{"path": "../../etc/passwd"}`, `{"path": "/proc/self/environ", "p": "..\\..\\x", "q": "a/./b//c"}`, `{"path": "a\u0000b"}`,
 	`{".git/config": ".GIT/config", ".g\u200cit": "git~1"}`, `{"A": 1, "a": 2, "\u0041": 3}`,

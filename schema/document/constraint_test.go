@@ -30,7 +30,8 @@ func lines(problems []schema.Problem) string {
 	return strings.Join(all, "\n")
 }
 
-// TestConstraints holds values against constraints: what is said of each, and where.
+// TestConstraints holds values against constraints: the message about each, and its
+// place.
 func TestConstraints(t *testing.T) {
 	team := constraints(t, `#Testcase: {
 	// nobody waits for so many turns

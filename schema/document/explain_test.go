@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMistakes holds that the mistakes that people make in JSON and YAML are
-// told at the character that is wrong, and in words of people.
+// TestMistakes holds that people's mistakes in JSON and YAML are reported at the wrong
+// character, and in plain words.
 func TestMistakes(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a.json", "{\n  // why\n  \"a\": 1}", "2:3: JSON has no comments; remove it, or write the file as YAML or CUE"},

@@ -153,11 +153,11 @@ func TestHintsOfScalars(t *testing.T) {
 	}
 }
 
-// refusals are the rules by which Parse may refuse what is JSON.
+// refusals are the rules by which Parse may refuse valid JSON.
 var refusals = []string{"empty-file", "byte-order-mark", "invalid-utf8", "nul", "too-deep", "too-many-values", "duplicate-key", "exponent", "not-finite"}
 
-// FuzzParse demands that nothing panics, that every problem has a place, and
-// that what is JSON is read as encoding/json reads it.
+// FuzzParse demands that nothing panics, that every problem has a place, and that JSON
+// is read as encoding/json reads it.
 func FuzzParse(f *testing.F) {
 	for _, seed := range append([]string{
 		`{"a": [1, -2.50, 1e3, "x\ud83d\ude00\/\u0000", true, null]}`, `{"a/b": {"": 0}}`, "\"\\ud800\"", `"\ud83d\ude00"`,

@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
-// TestStoredShapes holds that what is stored is what the CUE files say, and all of it: CUE
-// is not asked again.
+// TestStoredShapes holds that the stored shapes are complete and equal to the CUE
+// files: CUE is not evaluated again.
 func TestStoredShapes(t *testing.T) {
 	c, err := cueshape.New(os.DirFS(".."))
 	if err != nil {

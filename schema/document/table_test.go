@@ -69,7 +69,7 @@ func TestQuotesWithinACell(t *testing.T) {
 	}
 }
 
-// TestTableProblems are what is wrong with tables that people have, with the place and the repair.
+// TestTableProblems has mistakes in people's tables, with the place and the repair.
 func TestTableProblems(t *testing.T) {
 	utf16 := "\xff\xfex\x00,\x00y\x00\n\x00"
 	for _, tt := range []struct{ text, want string }{

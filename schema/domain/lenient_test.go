@@ -46,8 +46,8 @@ func wants(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestUnknownToolIsOneError has a domain name a tool that there is none of: one
-// error, and only a test that names or expects the tool is lost.
+// TestUnknownToolIsOneError has a domain name an unknown tool: one error, and only a
+// test that names or expects the tool is lost.
 func TestUnknownToolIsOneError(t *testing.T) {
 	problems, cases, _ := changed(t, schema.Settings{}, map[string]string{
 		domainFile:               `{"id": "d", "name": "D", "evaluator_id": "keyword", "tool_ids": ["find", "search"]}`,
@@ -194,7 +194,7 @@ func TestExpectedObjectOfARegex(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNeverMatch are told by validation.
+// TestAnswersThatNeverMatch are reported by validation.
 func TestAnswersThatNeverMatch(t *testing.T) {
 	for _, tt := range []struct{ expected, want string }{
 		{`{"answer": "abc", "type": "numeric"}`, "is not a number"},

@@ -198,8 +198,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestTools offers those of all layers, of two with one function name the
-// nearest.
+// TestTools offers the tools of all layers, of two with one function name the nearest.
 func TestTools(t *testing.T) {
 	c := one(t, map[string]string{
 		"t/d/level_1/level.json": `{"tool_ids": ["order"]}`,
@@ -257,8 +256,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKeys: a file that is one test has no local id, a list has those of its
-// tests.
+// TestKeys: a file that is one test has no local id, a list has its tests' ids.
 func TestKeys(t *testing.T) {
 	texts := seed()
 	texts["t/d/level_3/many.json"] = `[{"id": "m1", "name": "M", "prompt": "?", "expected": {"keywords": ["x"]}}, {"id": "m2", "name": "M", "prompt": "?", "expected": {"keywords": ["x"]}}]`
@@ -273,7 +271,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestWhatCanNeverHold is said of a test before it is run.
+// TestWhatCanNeverHold is reported before a test is run.
 func TestWhatCanNeverHold(t *testing.T) {
 	twoPass := func(expected string) string { return with(`"evaluator_id": "two_pass", "expected": ` + expected) }
 	sql := func(kind string) string {

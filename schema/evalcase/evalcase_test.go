@@ -87,7 +87,7 @@ func one(t testing.TB, text string) *schema.Case {
 // least is a case without its id that lacks nothing.
 const least = "  expected_outcome: It works.\n  input: Hi\n"
 
-// fields compiles a case of which some fields are given.
+// fields compiles a case with these fields.
 func fields(t testing.TB, text string) *schema.Case {
 	t.Helper()
 	return one(t, complete(text))
@@ -354,8 +354,8 @@ func TestABadSuiteKeyCostsItsCases(t *testing.T) {
 	}
 }
 
-// TestProgramsThatAsk: max_calls bounds how often a program may ask the judge, which
-// is that of the case's target where it has one.
+// TestProgramsThatAsk: max_calls bounds how often a program may ask the judge, which is
+// the judge of the case's target if it has one.
 func TestProgramsThatAsk(t *testing.T) {
 	settings := schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {Judge: "careful"}, "careful": {}, "large": {}}}
 	for _, tt := range []struct {

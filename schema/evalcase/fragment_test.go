@@ -56,7 +56,8 @@ func TestFragmentSuite(t *testing.T) {
 	}
 }
 
-// TestExpandFragment: a glob and a folder stand for files, and the name of a file for itself.
+// TestExpandFragment: a glob and a folder expand to files, and the name of a file to
+// itself.
 func TestExpandFragment(t *testing.T) {
 	for _, tt := range []struct{ name, want, folder string }{
 		{"file://more/*.yaml", "/a/more/one.yaml /a/more/suite.yaml", "a/more"},

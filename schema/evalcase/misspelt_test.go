@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMisspeltAssertions: a type that nobody knows is an error, and the test is not skipped
-// for it; one that AgentV has and Gavel has not is named as what is not supported.
+// TestMisspeltAssertions: an unknown type is an error, and does not skip the test; a
+// type that AgentV has and Gavel has not is named as unsupported.
 func TestMisspeltAssertions(t *testing.T) {
 	for _, tt := range []struct{ kind, want string }{
 		{"containss", "did you mean `contains`?"},

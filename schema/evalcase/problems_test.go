@@ -17,8 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// TestProblems returns for every mistake its place, what is wrong and what to
-// write instead.
+// TestProblems returns for every mistake its place, the mistake and the repair.
 func TestProblems(t *testing.T) {
 	data, err := os.ReadFile("testdata/problems.txt")
 	if err != nil {
@@ -47,8 +46,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// problemsOf says what is wrong with a suite: a whole one, or fields that are
-// added to a case that lacks nothing else.
+// problemsOf returns the problems of a suite: a whole one, or fields that are added to
+// a case that lacks nothing else.
 func problemsOf(t *testing.T, text string) []string {
 	t.Helper()
 	first := strings.TrimLeft(text, " ")
@@ -132,7 +131,7 @@ func TestProgramFiles(t *testing.T) {
 	}
 }
 
-// TestSharedFilesReachEveryCase: what is read once for a suite is an input of
+// TestSharedFilesReachEveryCase: a file that is read once for a suite is an input of
 // each of its cases.
 func TestSharedFilesReachEveryCase(t *testing.T) {
 	text := "execution: {evaluators: [{name: j, type: llm_judge, prompt: ./prompts/judge.md}, {type: code_judge, script: [./judges/analysis.py]}]}\nevalcases:\n"

@@ -56,7 +56,7 @@ func words(files []schema.WorkspaceFile) string {
 	return strings.Join(out, " ")
 }
 
-// TestTemplate reads the files of a folder without those of git, by what they hold.
+// TestTemplate reads the files of a folder without git's, by their content.
 func TestTemplate(t *testing.T) {
 	got := readTestbed(t, "{template: ../shop, isolation: shared}", "")
 	if len(got.Problems) > 0 || got.Workspace == nil {
@@ -74,7 +74,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestHooks reads the program of each event, and that of the test wins.
+// TestHooks reads the program of each event, and the test's wins.
 func TestHooks(t *testing.T) {
 	suite := `{hooks: {before_all: {command: [python3, ../hooks/prepare.py, "{{workspace_path}}"], timeout_ms: 1500}, before_each: {reset: fast}, after_each: {script: "echo bye", cwd: "{{workspace_path}}"}}}`
 	got := readTestbed(t, suite, "")

@@ -240,7 +240,8 @@ func TestTrialsOfAgentV4(t *testing.T) {
 	}
 }
 
-// TestTagsOfAgentV4: the tags of the suite are those of its tests, and a map has them by keys.
+// TestTagsOfAgentV4: the tags of the suite are its tests' tags, and a map has them by
+// keys.
 func TestTagsOfAgentV4(t *testing.T) {
 	const test = "category: support\ntests: [{id: x, criteria: y, input: z, metadata: {tags: [own, daily], ticket: 7}}]\n"
 	got := one(t, "tags: [daily]\n"+test).Labels

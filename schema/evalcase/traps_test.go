@@ -27,7 +27,7 @@ func testOf(t *testing.T, assertions string) *schema.Case {
 }
 
 // TestTrapA3: min_score without required decides nothing, and a threshold of a test is
-// that of its execution alone.
+// the threshold of its execution alone.
 func TestTrapA3(t *testing.T) {
 	if got := testOf(t, "[{type: llm-grader, min_score: 0.9}]").Evaluators[0].Rule.Floor; got != 0 {
 		t.Errorf("min_score alone demands %v, want nothing", got)
@@ -86,8 +86,8 @@ func TestTrapA9(t *testing.T) {
 	}
 }
 
-// TestNegateOfAgentV4 inverts comparisons in what is measured, and everything else in
-// what is decided.
+// TestNegateOfAgentV4 inverts comparisons in the measurement, and everything else in
+// the decision.
 func TestNegateOfAgentV4(t *testing.T) {
 	for _, text := range []string{
 		`{type: llm-grader, prompt: "Is it rude?"`, `{type: code-grader, command: [grade]`, `{type: rubrics, criteria: [Rude]`,

@@ -80,7 +80,7 @@ func TestUnreadAssertionsOfAgentV5(t *testing.T) {
 	}
 }
 
-// sentV5 are the ids of the cases of a suite of AgentV 5 with what is sent.
+// sentV5 are the ids of the cases of an AgentV 5 suite with their messages.
 func sentV5(t *testing.T, files fstest.MapFS, text string) []string {
 	t.Helper()
 	if files == nil {
@@ -199,8 +199,8 @@ func TestTrapA8(t *testing.T) {
 	}
 }
 
-// TestTrapA11Repeat: AgentV 5 keeps the best of several runs, of the test before that of all
-// tests and of the file.
+// TestTrapA11Repeat: AgentV 5 keeps the best of several runs; the test's number wins
+// over the number for all tests and the file's.
 func TestTrapA11Repeat(t *testing.T) {
 	cases, problems := load(t, "prompts: ['{{ input }}']\nevaluate_options: {repeat: 3}\ntests:\n- {id: x, vars: {input: a}, assert: [good]}\n"+
 		"- {id: y, vars: {input: a}, run: {repeat: 4}, options: {repeat: 5}, assert: [good]}\n- {id: z, vars: {input: a}, options: {repeat: 1}, assert: [good]}\n")
@@ -237,7 +237,7 @@ func TestTrapA12(t *testing.T) {
 	}
 }
 
-// TestTablesOfAgentV5 are held to their header, as those of promptfoo are.
+// TestTablesOfAgentV5 are held to their header, like promptfoo's.
 func TestTablesOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ table, want string }{
 		{"id,input,__expected\na,b,contains-all:ho,zzz\n", "t.csv:2:21: error: the record has 4 cells, and the header has 3 columns; put a cell that holds a comma in double quotes"},
@@ -334,7 +334,7 @@ func TestIncludesOfAgentV5(t *testing.T) {
 	}
 }
 
-// TestOptionsOfAgentV5: a test's options win over those of all.
+// TestOptionsOfAgentV5: a test's options win over the options for all.
 func TestOptionsOfAgentV5(t *testing.T) {
 	settings := schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "strict": {}}}
 	files := fstest.MapFS{"suites/a.yaml": {Data: []byte(`prompts: ['{{ input }}']

@@ -14,7 +14,7 @@ type judged struct {
 
 func (j *judged) Errorf(string, ...any) { j.failed = true }
 
-// TestJSON leaves out what is empty where nobody named it, and sees all else.
+// TestJSON leaves out empty fields that were not named, and sees all others.
 func TestJSON(t *testing.T) {
 	type inner struct {
 		Zero  int

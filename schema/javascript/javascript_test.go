@@ -48,7 +48,7 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// TestValue is what a file exports that need not be a function.
+// TestValue has exports of a file that need not be functions.
 func TestValue(t *testing.T) {
 	for _, tt := range []struct{ source, function, want string }{
 		{"module.exports = [1, 2];", "", "[1,2]"},

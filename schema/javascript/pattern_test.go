@@ -20,8 +20,8 @@ func TestIsPattern(t *testing.T) {
 	}
 }
 
-// TestIsOwnPattern tells patterns that only JavaScript has from those of RE2 and from mistakes,
-// however deep they are.
+// TestIsOwnPattern distinguishes patterns that only JavaScript has from RE2's and from
+// mistakes, however deep they are.
 func TestIsOwnPattern(t *testing.T) {
 	deep := func(n int) string { return "(?=a)" + strings.Repeat("(", n) + "a" + strings.Repeat(")", n) }
 	for _, tt := range []struct {

@@ -15,7 +15,8 @@ func TestAWrongPattern(t *testing.T) {
 	New("(")
 }
 
-// TestCompiledOnUse: a program that is none of tests compiles a pattern once, when it uses it.
+// TestCompiledOnUse: a program other than tests compiles a pattern once, when it uses
+// it.
 func TestCompiledOnUse(t *testing.T) {
 	defer func(was bool) { tested = was }(tested)
 	tested = false

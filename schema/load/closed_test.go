@@ -67,7 +67,8 @@ func TestFoldersThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// An opened file system ends a context at a file, and counts what is opened after that.
+// An opened file system ends a context at a file, and counts the files that are opened
+// after that.
 type opened struct {
 	fs.FS
 	end         context.CancelFunc

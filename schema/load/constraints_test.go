@@ -56,8 +56,8 @@ _owned: list.MatchN(>0, =~"^owner:") | error("every testcase needs a tag with it
 #Short: =~"^.{0,80}$"
 `
 
-// TestConstraints holds what is said of definitions of every dialect that do
-// not hold what their team demands.
+// TestConstraints holds the messages about definitions of every dialect that violate
+// their team's demands.
 func TestConstraints(t *testing.T) {
 	texts := map[string]string{
 		"test_definitions/d/domain.json":         "{\"id\": \"d\", \"name\": \"D\", \"evaluator_id\": \"keyword\"}",
@@ -207,8 +207,8 @@ func TestConstraintsAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestEvaluationsAreBoundedTogether holds that a repository whose evaluations
-// take too long together loses what is evaluated, in words, and nothing else.
+// TestEvaluationsAreBoundedTogether holds that a repository whose evaluations take too
+// long together only loses the evaluated parts, with a message.
 func TestEvaluationsAreBoundedTogether(t *testing.T) {
 	with, texts := constrained(map[string]string{
 		"test_definitions/a.json": `{"name": "A"}`, "test_definitions/b.cue": `name: "B"`, "test_definitions/c.cue": `name: "C"`,

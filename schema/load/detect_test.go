@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestDetect puts one file next to the seed's and looks at what it is taken for
-// and what is said of it.
+// TestDetect puts one file next to the seed's and checks its format and the messages
+// about it.
 func TestDetect(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		file, text string
 		dialect    string
-		problems   string // what is said of the file, without its path
+		problems   string // the messages about the file, without its path
 	}{
 		{"a suite", "a.yaml", "evalcases: []\n", "evalcase", ""},
 		{"a suite as JSON", "a.json", `{"evalcases": []}`, "evalcase", ""},
@@ -107,8 +107,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestCapitals holds that a file that would be read but for the capitals of its
-// extension is told about, however it is come by.
+// TestCapitals holds that a file whose extension only differs in capitals from a
+// readable one gets a message, however it is found.
 func TestCapitals(t *testing.T) {
 	const file = "test_definitions/a.YAML"
 	files := fsOf(map[string]string{file: "name: x\n", "test_definitions/notes.TXT": "x", "test_definitions/b.json": `{"name": "x"}`,

@@ -24,8 +24,8 @@ func TestEveryFormOfAFile(t *testing.T) {
 	)
 	for _, form := range []struct {
 		dialect, folder, container, local, text string
-		// lines says that the form is that of a .jsonl file; the others are those
-		// of all other types.
+		// lines says that the form is a .jsonl file; the others are files of all other
+		// types.
 		lines bool
 	}{
 		{"testcase", "", "one", "", talk, false},

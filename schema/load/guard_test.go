@@ -25,8 +25,8 @@ func greetings(n int) fstest.MapFS {
 
 var oneFolder = schema.Settings{Definitions: []string{"test_definitions"}}
 
-// TestAbuseMoreThanIsLookedAt: each bound is a problem that names it, and what
-// is within it loads.
+// TestAbuseMoreThanIsLookedAt: each bound is a problem that names it, and a number
+// within it loads.
 func TestAbuseMoreThanIsLookedAt(t *testing.T) {
 	within := bounds{entries: 200, cases: 200, bytes: 1 << 20}
 	for _, test := range []struct {
@@ -68,7 +68,7 @@ func TestAbuseMoreThanIsLookedAt(t *testing.T) {
 	}
 }
 
-// TestAbuseCasesOfNewFiles: what is new has a bound of its own.
+// TestAbuseCasesOfNewFiles: new cases have their own bound.
 func TestAbuseCasesOfNewFiles(t *testing.T) {
 	isNew := func(file string) bool { return strings.HasPrefix(file, "test_definitions/1") } // 11 files
 	for _, tt := range []struct {
@@ -103,8 +103,8 @@ func (e exhausted) ReadFile(name string) ([]byte, error) {
 	return e.MapFS.ReadFile(name)
 }
 
-// TestAbuseDescriptorsThatRunOut are not a mistake in any file: nothing is said of
-// the definitions then.
+// TestAbuseDescriptorsThatRunOut are not a mistake in any file: then there is no
+// problem of a definition.
 func TestAbuseDescriptorsThatRunOut(t *testing.T) {
 	for _, cause := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EIO} {
 		for start := range 4 { // files that can be read, of four

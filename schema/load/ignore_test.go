@@ -62,8 +62,8 @@ func TestExcluded(t *testing.T) {
 	}
 }
 
-// TestIgnoredDefinitions holds that a definitions folder in an excluded one is
-// not looked at either, and that this is said.
+// TestIgnoredDefinitions holds that a definitions folder in an excluded one is not read
+// either, with a message.
 func TestIgnoredDefinitions(t *testing.T) {
 	files := fsOf(map[string]string{
 		"packages/old/tests/a.yaml": "name: [\n", "packages/new/tests/a.yaml": "name: x\n", ".gavelignore": "/packages/old/\n",

@@ -33,9 +33,9 @@ func kindsOf(cases []*schema.Case) map[string]string {
 	return out
 }
 
-// TestChecksWithinCases holds that checks within a case and those of its checks
-// file add up, that a case with nothing else to judge it is judged by them alone,
-// and that next to a judge they have no share in the score.
+// TestChecksWithinCases holds that checks within a case and its checks file's add up,
+// that a case without any other evaluator is judged by them alone, and that next to a
+// judge they have no share in the score.
 func TestChecksWithinCases(t *testing.T) {
 	res := loadAll(t, map[string]string{
 		"test_definitions/suite.yaml": `evalcases:

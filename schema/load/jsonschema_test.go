@@ -83,7 +83,7 @@ func folder(t *testing.T, dialect, dir string, beside fstest.MapFS) []example {
 	return out
 }
 
-// format is what an editor is told that the file is.
+// format is the format by which an editor knows the file.
 func (e example) format() string {
 	dir := path.Base(path.Dir(e.file))
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
-// A mistake is one that people make in every dialect, as they make it in this
-// one: a file, and what is next to it.
+// A mistake is one that people make in every dialect, in this one's form: a file, and
+// the files next to it.
 type mistake struct {
 	file, text string
 	beside     map[string]string
@@ -137,8 +137,8 @@ func mistakeTables() map[string]mistakeTable {
 	}
 }
 
-// TestMistakes holds what is said of each common mistake in each dialect
-// against testdata/mistakes: where it is, and how it is fixed.
+// TestMistakes holds the messages about each common mistake in each dialect against
+// testdata/mistakes: the place, and the repair.
 func TestMistakes(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"
@@ -169,7 +169,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// problemsOf are those of a repository that has the mistake and nothing else.
+// problemsOf returns the problems of a repository that has the mistake and nothing
+// else.
 func problemsOf(t *testing.T, with schema.Settings, row mistake) []string {
 	t.Helper()
 	texts := map[string]string{"test_definitions/math/domain.json": `{"id": "math", "name": "Math"}`}
@@ -189,8 +190,8 @@ func problemsOf(t *testing.T, with schema.Settings, row mistake) []string {
 	return out
 }
 
-// TestMistakesInEveryType holds that a mistake is told alike in every type of
-// file: only the places differ, and there is one.
+// TestMistakesInEveryType holds that a mistake is reported alike in every type of file:
+// only the places differ, and there is one.
 func TestMistakesInEveryType(t *testing.T) {
 	with := settings
 	with.DefaultTarget = "bot"

@@ -37,7 +37,7 @@ const (
 var multiplied = []struct {
 	name  string
 	files map[string]string
-	// what is wrong, and where.
+	// the mistake, and its place.
 	rule, message, place string
 }{
 	{
@@ -156,7 +156,7 @@ func TestAbuseListsThatMultiply(t *testing.T) {
 	}
 }
 
-// TestAbuseGlobsOfManyFiles: a name that stands for more files than it may is an error, in each
+// TestAbuseGlobsOfManyFiles: a name that matches too many files is an error, in each
 // format and for each use, and not the first of them (abuse 40).
 func TestAbuseGlobsOfManyFiles(t *testing.T) {
 	const test = "- {id: t%d, criteria: g, input: x, vars: {x: a, input: x}, " + anAssert + "}\n"
@@ -194,8 +194,7 @@ func TestAbuseGlobsOfManyFiles(t *testing.T) {
 	}
 }
 
-// TestAbuseGlobsWithLinks: a link that a name stands for is told, since what it leads to is not
-// read.
+// TestAbuseGlobsWithLinks: a matched link is reported, since its target is not read.
 func TestAbuseGlobsWithLinks(t *testing.T) {
 	files := repositoryOf(map[string]string{"s.eval.yaml": "name: s\ntests: [\"./c/*.yaml\"]\n", "c/a.yaml": "- {id: a, criteria: g, input: x}\n"})
 	files["test_definitions/c/b.yaml"] = &fstest.MapFile{Data: []byte("a.yaml"), Mode: 0o777 | 1<<27} // a link
@@ -208,7 +207,7 @@ func TestAbuseGlobsWithLinks(t *testing.T) {
 	}
 }
 
-// A tally ends a context at an amount, and counts what is taken after that.
+// A tally ends a context at an amount, and counts the amounts after that.
 type tally struct {
 	end   context.CancelFunc
 	at    int
@@ -280,8 +279,9 @@ func TestAbuseALoadThatEndsWithin(t *testing.T) {
 	}
 }
 
-// TestAbuseNewFilesMultiply: what is new is bounded together, while it is read: many files, each
-// within its own bound, and an old file that names a new table (abuse 40).
+// TestAbuseNewFilesMultiply: all new files have a common bound, while they are read:
+// many files, each within its own bound, and an old file that names a new table (abuse
+// 40).
 func TestAbuseNewFilesMultiply(t *testing.T) {
 	many := map[string]string{}
 	for i := range 4 {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// said is the warning about a file; "" where there is none.
+// said is the warning about a file; "" for none.
 func said(t *testing.T, name, text string) string {
 	t.Helper()
 	file := "test_definitions/" + name

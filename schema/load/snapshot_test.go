@@ -58,7 +58,7 @@ func edits() map[string]map[string]string {
 	}
 }
 
-// state is what a snapshot says, without how it stores it.
+// state is the content of a snapshot, regardless of its storage.
 func state(s *Snapshot) string {
 	var b strings.Builder
 	for d := range s.Definitions {
@@ -181,8 +181,8 @@ func updated(t *testing.T, settings schema.Settings, s *Snapshot, changed []stri
 	return change.Snapshot()
 }
 
-// holds that no case outside of the files that are said to be affected differs
-// between the two sides, and that those inside are what a fresh load gives.
+// holds that no case outside of the affected files differs between the two sides, and
+// that those inside equal a fresh load.
 func holds(t *testing.T, change *Change, before, after *Result) {
 	t.Helper()
 	if change.Files == nil {

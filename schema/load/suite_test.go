@@ -40,8 +40,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
-// TestASuiteIsLoadedAgain when what is next to its lines changes, and when what
-// was missing there appears.
+// TestASuiteIsLoadedAgain when a file next to its lines changes, and when a missing one
+// appears.
 func TestASuiteIsLoadedAgain(t *testing.T) {
 	files := map[string]string{
 		"test_definitions/a.jsonl":   `{"id": "hi", "expected_outcome": "Greets", "input": "Hi"}` + "\n",
@@ -81,7 +81,7 @@ func TestASuiteIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// TestTwoSidecars holds that the keys of a suite that nobody reads are told about.
+// TestTwoSidecars holds that the keys of a suite without effect get a message.
 func TestTwoSidecars(t *testing.T) {
 	files := map[string]string{
 		"test_definitions/a.jsonl": `{"id": "x", "expected_outcome": "y", "input": "z"}`,

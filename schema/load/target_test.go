@@ -24,7 +24,7 @@ func TestNoDefaultTarget(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		settings   schema.Settings
-		skipped    int // of AgentV, where what is not supported is skipped
+		skipped    int // of AgentV, for unsupported features
 	}{
 		{"a judge alone", "there is no default target", schema.Settings{Targets: judge}, 0},
 		{"one that cannot be used", "the default target default cannot be used (.agentv/targets.yaml:3): the provider is not known here",

@@ -32,7 +32,7 @@ func listed(res *Result) iter.Seq[schema.CaseInfo] {
 	}
 }
 
-// testcases lists the cases of the dialect, and what is wrong next to them.
+// testcases lists the cases of the dialect, and problems next to them.
 func testcases(t *testing.T, texts map[string]string, brief bool) (keys, problems []string) {
 	t.Helper()
 	res, err := Load(t.Context(), fsOf(texts), Options{Settings: settings, Brief: brief, Note: noted})

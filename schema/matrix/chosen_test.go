@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestChosenRows: the prompts and providers of a test choose which of its rows exist, those of
-// defaultTest where it has none.
+// TestChosenRows: the prompts and providers of a test choose which of its rows exist,
+// or defaultTest's if it has none.
 func TestChosenRows(t *testing.T) {
 	const head = "prompts: [{label: a, raw: 'A'}, {label: 'b:one', raw: 'B'}, file://c.txt]\nproviders: [{id: 'openai:gpt-5', label: big}, bot]\n"
 	others := map[string]string{"c.txt": "C\n---\nD\n"}

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestVariation: a function adds to the variables. The key of a case is that of what is
-// written, so that a change of the function affects the case and does not rename it.
+// TestVariation: a function adds to the variables. The key of a case comes from the
+// written ones, so a change of the function affects the case and does not rename it.
 func TestVariation(t *testing.T) {
 	with := func(code string) []*schema.Case {
 		return cases(t, "prompts: ['{{q}}']\ntests: [{vars: {q: one}, options: {transformVars: 'file://v.js'}}]\n", map[string]string{"v.js": code})

@@ -125,8 +125,8 @@ func TestOneProviderIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestTemplates: prompts, variables and values of assertions are templates, and what is
-// wrong with one is shown at its place, once.
+// TestTemplates: prompts, variables and values of assertions are templates, and a
+// mistake in one is shown at its place, once.
 func TestTemplates(t *testing.T) {
 	got, problems := load(t, `prompts:
 - |

@@ -38,8 +38,8 @@ func TestOneProviderTwice(t *testing.T) {
 	}
 }
 
-// TestEachIsSaidOnce: what is not read of a template that many rows have is one warning, and
-// what is wrong with an assertion that they share is one error.
+// TestEachIsSaidOnce: an unread part of a template that many rows have is one warning,
+// and a mistake in an assertion that they share is one error.
 func TestEachIsSaidOnce(t *testing.T) {
 	_, problems := load(t, `prompts: ["{% include 'x' %}"]
 defaultTest: {assert: [{type: regex, value: '('}]}

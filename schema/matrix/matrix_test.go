@@ -203,8 +203,8 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// TestTransforms holds that the transform of the test comes before that of the
-// assertion, and that what a sample took is not transformed.
+// TestTransforms holds that the transform of the test comes before the assertion's, and
+// that the costs of a sample are not transformed.
 func TestTransforms(t *testing.T) {
 	got := cases(t, "prompts: [x]\ntests:\n- options: {transform: output.trim()}\n  assert: [{type: equals, value: A, transform: output.toUpperCase()}, {type: latency, threshold: 5}]\n", nil)
 	spec, ok := got[0].Evaluators[0].Spec.(evaluator.Transformed)
@@ -247,7 +247,7 @@ func TestNoAssertion(t *testing.T) {
 	}
 }
 
-// TestNeeds are what leaves a row out, by name, while the others run.
+// TestNeeds are needs that leave a row out, by name, while the others run.
 func TestNeeds(t *testing.T) {
 	for _, tt := range []struct{ row, want string }{
 		{"{assert: [{type: javascript, value: \"require('fs')\"}]}", "a program (javascript with require)"},
@@ -292,7 +292,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestMistakes are what makes a file an error, with its place and the repair.
+// TestMistakes make a file an error, with its place and the repair.
 func TestMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"prompts: []\ntests: [{vars: {}}]\n", "1:1: error: `prompts` has no prompt; write a text with {{variables}}, or file://prompt.txt"},
@@ -315,7 +315,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestOneTestHasErrors: its cases are not run, and those of the others are.
+// TestOneTestHasErrors: its cases are not run, and the others' are.
 func TestOneTestHasErrors(t *testing.T) {
 	for _, tt := range []struct{ test, want string }{
 		{"{assert: [{value: x}]}", "4:13: error: the field `type` is missing; add \"type\": …"},

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestPromptProgram: the rows with a prompt by a program are made of its files, and of what it
-// is told. The others are not.
+// TestPromptProgram: the rows with a prompt by a program depend on its files, and on
+// its input. The others do not.
 func TestPromptProgram(t *testing.T) {
 	const text = "prompts: ['{{q}}', 'file://p.py:f']\ntests: [{description: a, vars: {q: one}}]\n"
 	got := cases(t, text, map[string]string{"p.py": "def f(c): return ''", "words.py": "x = 1", "other.js": ""})

@@ -207,7 +207,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestCountOfRows counts the tests of which nothing is known among those that are not run.
+// TestCountOfRows counts unknown tests among those that are not run.
 func TestCountOfRows(t *testing.T) {
 	_, problems := load(t, "prompts: [x]\ntests: [https://example.com/t.csv, {description: a}]\n", nil)
 	i := slices.IndexFunc(problems, func(p schema.Problem) bool { return p.Rule == "rows-not-run" })

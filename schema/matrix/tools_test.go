@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTools: the tools of a provider's config are those of its cases alone, and a reply that
-// calls them is the answer.
+// TestTools: the tools of a provider's config belong to its cases alone, and a reply
+// that calls them is the answer.
 func TestTools(t *testing.T) {
 	got := cases(t, `prompts: ['{{q}}']
 providers: [bot, {id: large, config: {tools: [{name: b}, {type: function, function: {name: a, description: 'of {{q}}', parameters: {required: [], type: object}}}, {name: a}]}}]

@@ -21,7 +21,7 @@ func tree(names ...string) fstest.MapFS {
 	return out
 }
 
-// TestBuild: a program is made of what is named, and of what is around it.
+// TestBuild: a program consists of the named files, and of the files around them.
 func TestBuild(t *testing.T) {
 	files := tree("a.js", "b.mjs", "c.py", "notes.txt", "package.json", "lib/h.js", "checks/a.js", "checks/deep/d.json", "checks/s.yaml", "evals/t.yaml", "evals/j.py")
 	for _, tt := range []struct {

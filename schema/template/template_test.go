@@ -19,9 +19,9 @@ func variables(t testing.TB, text string) template.Variables {
 	return vars
 }
 
-// TestFill holds what Nunjucks makes of a template. Some rules are those of JavaScript,
-// and other engines have others: an empty list is true, a set within a loop lasts,
-// numbers are written as JavaScript does.
+// TestFill holds how Nunjucks fills a template. Some rules come from JavaScript, and
+// other engines have others: an empty list is true, a set within a loop lasts, numbers
+// are written as JavaScript does.
 func TestFill(t *testing.T) {
 	vars := variables(t, `{"name": "ann lee", "n": 1.50, "big": 12345678901234567890, "yes": true, "none": null, "empty": [], "list": ["b", "a", "C"],
 		"people": [{"name": "Ann", "age": 30, "admin": true}, {"name": "Bo", "age": 4}], "o": {"z": 1, "a": {"b": [7]}}, "html": "<b>\"x\"</b>"}`)
@@ -71,7 +71,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFillErrors holds the place, what is wrong and the repair.
+// TestFillErrors holds the place, the mistake and the repair.
 func TestFillErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"a\nbé {{ x", `2:4 {{ x is never closed; close it with }}`},

@@ -20,8 +20,8 @@ var agent = schema.Settings{
 const known = "known are name, description, difficulty, tags, status, persona, persona_context, initial_message, first_message, first_turn, user_context, max_turns, " +
 	"expected_outcomes, expected_tool_calls, checks, evaluation_criteria_override, id, created_at, updated_at, agent_id, source_call_id"
 
-// TestProblems says everything that is said of a file: place, message and what
-// to write instead; and how many of its cases load all the same.
+// TestProblems has all messages about a file: place, message and repair; and how many
+// of its cases still load.
 func TestProblems(t *testing.T) {
 	const id = "0b9f6a34-58a5-4b8a-9a6e-0f0c6d1b2a3c"
 	for _, tt := range []struct {

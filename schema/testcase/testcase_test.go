@@ -269,9 +269,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestWhoIsTold puts a word of its own into every field and looks where it
-// comes out: the simulator must not see what is expected, and what is for
-// people reaches no model.
+// TestWhoIsTold puts a different word into every field and checks where it appears: the
+// simulator must not see the expectations, and notes for people reach no model.
 func TestWhoIsTold(t *testing.T) {
 	c := one(t, schema.Settings{}, `{
 		"name": "w-name", "description": "w-description", "tags": ["w-tag"], "initial_message": "w-initial",
@@ -339,8 +338,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestMocksKeepTheirOrder holds that of one tool the first mock stays first,
-// whichever expectation it is combined with.
+// TestMocksKeepTheirOrder holds that for one tool the first mock stays first, whichever
+// expectation it is combined with.
 func TestMocksKeepTheirOrder(t *testing.T) {
 	c := one(t, schema.Settings{}, `{"name": "x", "expected_tool_calls": [
 		{"tool": "z", "mock_responses": [{"response": 2}, {"response": 1}]}, {"tool": "a", "mock_responses": [{"response": {"b": 1, "a": 2.0}}]},

@@ -76,7 +76,7 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 // killedJudging has a child end while it judges.
 const killedJudging = "killed while it judges"
 
-// execute is what a command does.
+// execute does the work of a command.
 func execute(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 	return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 		return target.New(t, target.Env{Files: c.FS})

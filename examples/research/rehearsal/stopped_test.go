@@ -70,10 +70,10 @@ func TestTheBudgetEndsAtAnyCall(t *testing.T) {
 	}
 }
 
-// joined is what a child process is told about the stage that it joins.
+// joined is a child process's description of the stage that it joins.
 const joined = "GAVEL_REHEARSAL"
 
-// A part is what a child process plays.
+// A part is the role of a child process.
 type part struct {
 	URL, Dir string
 	Small    int
@@ -91,8 +91,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play judges the pull request of a stage in another process, and prints what is
-// decided.
+// play judges the pull request of a stage in another process, and prints its decision.
 func play(ctx context.Context, text string) error {
 	var p part
 	if err := json.Unmarshal([]byte(text), &p); err != nil {

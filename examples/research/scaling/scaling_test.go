@@ -126,7 +126,8 @@ func TestForecasts(t *testing.T) {
 	near(t, "bytes of log for each that is kept", f.amplification, 17100./4900, 1e-9)
 }
 
-// TestThePageHasTheTable as the command prints it, of which the largest settings take long.
+// TestThePageHasTheTable as the command prints it, without the largest settings, which
+// take long.
 func TestThePageHasTheTable(t *testing.T) {
 	page, err := os.ReadFile("../../../examples/deploy/operating.md")
 	if err != nil {

@@ -42,9 +42,9 @@ func pulls() []*simulation.Pull {
 	return list
 }
 
-// TestStopAndGoOn stops after every single measurement and goes on with what was
-// recorded: in the end the same was measured, and it means the same. A request
-// that fails for want of a provider is among them.
+// TestStopAndGoOn stops after every single measurement and continues with the recorded
+// ones: in the end the measurements and their meaning are the same. A request that
+// fails for want of a provider is among them.
 func TestStopAndGoOn(t *testing.T) {
 	for i, pull := range pulls() {
 		cases := pull.Cases()
@@ -106,8 +106,8 @@ func TestOrderWithinABatch(t *testing.T) {
 	}
 }
 
-// TestBudget: with any budget no more is measured, nothing is called of these pull
-// requests that is not called without one, and what is left open makes the gate
+// TestBudget: with any budget no more is measured, nothing is called in these pull
+// requests that is not called without one, and unfinished cases make the gate
 // undetermined.
 func TestBudget(t *testing.T) {
 	for i, pull := range pulls() {
@@ -126,10 +126,10 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestUnclearIsSeldom: a notice that is always there is not read. At most a fifth of the pull
-// requests that change nothing show an unclear case, and of the cases that changed none is
-// said to be as likely noise that passed all of four or more runs at base and failed three
-// of them here.
+// TestUnclearIsSeldom: nobody reads a notice that is always there. At most a fifth of
+// the pull requests that change nothing show an unclear case, and no changed case is
+// called likely noise that passed all of four or more runs at base and failed three of
+// them here.
 func TestUnclearIsSeldom(t *testing.T) {
 	shown, pulls := 0, 1000
 	for i := range pulls {

@@ -76,7 +76,7 @@ func TestTableHolds(t *testing.T) {
 		for _, line := range section(t, name) {
 			fields := strings.Fields(line)
 			covers := number(t, fields[len(fields)-1])
-			// The interval is that of cases such as these. Where a few steady cases broke and
+			// The interval is for cases such as these. If a few steady cases broke and
 			// no other changed, it is wider than these very cases need.
 			most := 98.0
 			if fields[0] == "calm" && strings.Contains(line, "broken") {
@@ -100,11 +100,11 @@ func TestTableHolds(t *testing.T) {
 	}
 }
 
-// TestTableIsCheap: nothing changed, and what is measured beyond one a side stays
-// within a tenth over what the procedure took when it was chosen. There stored
-// measurements of base were part of the test; with them it would raise false alarms
-// where the model changed. For mixed cases with a history the fresh pairs that took
-// their place have a bound of their own: what they took when they were chosen.
+// TestTableIsCheap: nothing changed, and the measurements beyond one a side stay within
+// a tenth over the number when the procedure was chosen. There stored measurements of
+// base were part of the test; with them it would raise false alarms if the model
+// changed. For mixed cases with a history the fresh pairs that took their place have
+// their own bound: their number when they were chosen.
 func TestTableIsCheap(t *testing.T) {
 	chosen := map[string][4]float64{ // by history 0, 1, 5, 20
 		"mixed 20": {13, 13, 5, 2}, "mixed 200": {119, 119, 40, 14}, "mixed 2000": {1169, 1172, 400, 140},

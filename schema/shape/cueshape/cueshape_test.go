@@ -44,7 +44,7 @@ const order = `import "strings"
 #Exactly: 7
 `
 
-// TestShape holds what is read off a schema of each kind of value.
+// TestShape holds the shape of a schema for each kind of value.
 func TestShape(t *testing.T) {
 	c := checker(t, order)
 	s := c.Shape("#Order")
