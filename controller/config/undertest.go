@@ -91,7 +91,7 @@ func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accep
 // take is set, head's changes to that data since the merge base count, whose
 // configuration is base. Data under test is the model in the body of a request, the
 // parameters of sampling, the system prompt, tools, mocks and the ends of
-// conversations; the inputs of targets and of programs are those of both sides. Base is
+// conversations; the inputs of targets and of programs come from both sides. Base is
 // judged with c itself: under its inputs the verdicts of base are stored, and a
 // deployed agent cannot be asked again as it was at base. A target that is new at head
 // takes everything else from one of c's that has the same address.

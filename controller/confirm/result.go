@@ -75,18 +75,18 @@ func (f Finding) Undetermined() bool {
 	return f.Open || f.Spoiled || f.Class == Error || f.Class == Unclear && (f.Required || f.Gone)
 }
 
-// A Result is what a procedure decided.
+// A Result is the decision of a procedure.
 type Result struct {
 	// Findings has one entry a case, in the order of the cases.
 	Findings []Finding
 	Mean     Mean
 	Scores   ScoreMean
-	// Interval is that of the mean difference of the scores, head − base, from
-	// the first pair of each case; nil where there is nothing to tell the noise by.
+	// Interval is the interval of the mean difference of the scores, head − base, from
+	// the first pair of each case; nil if the noise cannot be estimated.
 	Interval *stats.Interval
 	// Measurements counts the requested ones.
 	Measurements int
-	// Retaken counts those of them that replaced first outcomes.
+	// Retaken counts the requested ones that replaced first outcomes.
 	Retaken int
 	// Outages are the outages that were over.
 	Outages []Outage

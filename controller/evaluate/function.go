@@ -26,7 +26,7 @@ func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawM
 }
 
 // transform passes an answer through the steps of transforms. The result is any JSON
-// value, which is the next step's input. Errors are those of [transformScript].
+// value, which is the next step's input. Errors come from [transformScript].
 func transform(ctx context.Context, spec evaluator.Transformed, answer string) (json.RawMessage, error) {
 	value := jsonText(answer)
 	for _, code := range spec.Steps {

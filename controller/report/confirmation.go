@@ -79,7 +79,7 @@ type Noise struct {
 
 // A noiseScores is the test whether the scores of all cases together fell.
 type noiseScores struct {
-	// State is that of the mean.
+	// State is the state of the mean.
 	State string `json:"state"`
 	// Called says that they did, by Fall on the mean.
 	Called bool    `json:"called"`

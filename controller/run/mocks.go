@@ -13,7 +13,7 @@ import (
 )
 
 // A mockDispatcher answers the tool calls of one sample: by the mocks of the case, then
-// by those of the target, then by the tool's own.
+// by the target's, then by the tool's own.
 //
 // In a list of mocks for a tool, the first unused one answers whose listed params all
 // equal the call's; if all matching ones are used, the last of them repeats.

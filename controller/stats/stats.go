@@ -29,8 +29,8 @@ func (i Interval) Excludes(x float64) bool { return i.Low > x+1e-9 || i.High < x
 // Probable Error of a Mean, Biometrika 6, 1908; NIST/SEMATECH e-Handbook of Statistical
 // Methods, 1.3.5.3 and 7.3.1.1). Judges give scores in steps of r. Rounding to steps
 // adds r²/12 to a variance (Sheppard, Proceedings of the London Mathematical Society
-// 29, 1898), to that of a difference twice as much. Few scores often round alike, and
-// then s² = 0 would make a difference of one step certain after two pairs.
+// 29, 1898), and twice as much to the variance of a difference. Few scores often round
+// alike, and then s² = 0 would make a difference of one step certain after two pairs.
 //
 // ok is false for fewer than two differences, or for one that is not a finite number:
 // then the noise cannot be estimated.
@@ -168,14 +168,14 @@ func t975(df int) float64 {
 	return z + g1/n + g2/(n*n) + g3/(n*n*n) + g4/(n*n*n*n)
 }
 
-// SignTest is the probability that of a+b fair coins the sides come out at least
-// as unevenly as a to b,
+// SignTest is the probability that of a+b fair coins the sides come out at least as
+// unevenly as a to b,
 //
 //	min(1, 2 · Σ C(n,i) / 2ⁿ)  over i ≤ min(a, b), with n = a + b
 //
-// which is the exact two-sided sign test; ties are left out before (Dixon and
-// Mood, The Statistical Sign Test, Journal of the American Statistical
-// Association 41, 1946). It is 1 where there is nothing to compare.
+// which is the exact two-sided sign test; ties are left out before (Dixon and Mood, The
+// Statistical Sign Test, Journal of the American Statistical Association 41, 1946). It
+// is 1 if there is nothing to compare.
 func SignTest(a, b int) float64 {
 	n, k := a+b, min(a, b)
 	var tail float64

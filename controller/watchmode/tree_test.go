@@ -56,7 +56,7 @@ func (f *follower) next(ctx context.Context) bool {
 }
 
 // settles waits until the view equals the plan of a new process. A timeout that
-// suffices on any machine ends the wait.
+// is long enough on any machine ends the wait.
 func (f *follower) settles() {
 	f.t.Helper()
 	want := f.fresh()

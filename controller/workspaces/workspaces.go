@@ -29,7 +29,7 @@ type Checkout struct {
 }
 
 // A Session is the workspace of one sample. It must not be used by several goroutines
-// at once. A nil Session is that of a case without a workspace.
+// at once. A nil Session means a case without a workspace.
 type Session struct {
 	definition *schema.Workspace
 	input      []schema.Message
@@ -40,8 +40,8 @@ type Session struct {
 	began  state
 }
 
-// New prepares the workspace of a sample, which is made when it is opened. input is
-// what the case says, which hooks are told. It returns nil where the case has none.
+// New prepares the workspace of a sample, which is made when it is opened. input is the
+// case's text for its hooks. It returns nil if the case has none.
 func New(definition *schema.Workspace, input []schema.Message) *Session {
 	if definition == nil {
 		return nil
@@ -49,7 +49,7 @@ func New(definition *schema.Workspace, input []schema.Message) *Session {
 	return &Session{definition: definition, input: input}
 }
 
-// Digest is the hex SHA-256 of what the workspace is made of; empty for none.
+// Digest is the hex SHA-256 of the workspace's sources; empty for none.
 func (s *Session) Digest() string {
 	if s == nil {
 		return ""
@@ -247,8 +247,8 @@ func (s *Session) Discard() error {
 	return folder.Remove()
 }
 
-// Close runs the hooks after and removes the workspace. It returns what went wrong, which
-// says nothing of what the agent did.
+// Close runs the hooks after and removes the workspace. It returns the errors, which
+// are independent of the agent's work.
 func (s *Session) Close(ctx context.Context) (notes []string) {
 	if s == nil || s.folder == nil {
 		return nil

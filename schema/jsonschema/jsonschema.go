@@ -1,4 +1,4 @@
-// Package jsonschema checks JSON against JSON Schemas: draft 2020-12, or draft-07 where
+// Package jsonschema checks JSON against JSON Schemas: draft 2020-12, or draft-07 if
 // $schema names it.
 //
 // [Compile] rejects a keyword that the draft does not have, so that no typo is silently
