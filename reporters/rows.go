@@ -1,5 +1,6 @@
 // Package reporters arranges a report for readers and has the words shared by all
-// renderings: the headline, labels, remarks, effort and cost.
+// renderings: the headline, labels, remarks, effort and cost. It also describes the state
+// of a watch ([WatchSnapshot]), which is a value: each [WatchUpdate] has a new one.
 //
 // Most callers want [Arrange] and [Sections.Headline]. The packages below render the
 // report for one kind of reader each, or publish it.

@@ -19,8 +19,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/watchmode"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -236,12 +236,12 @@ func (s watchSource) Open(ctx context.Context) (watchmode.Workspace, error) {
 // session runs the cases affected by the tree's changes. Until ignore is called it
 // handles signals: an interrupt stops the current run, or ends the watch if there is
 // none; SIGTERM always ends it.
-func (c watchApp) session(tree *watchmode.Tree, f watchFlags, tell func(watchstate.Update), end context.CancelCauseFunc) (session *watchmode.Session, ignore func()) {
+func (c watchApp) session(tree *watchmode.Tree, f watchFlags, tell func(reporters.WatchUpdate), end context.CancelCauseFunc) (session *watchmode.Session, ignore func()) {
 	var running atomic.Bool
 	session = watchmode.New(tree, watchmode.Options{
 		Execute: c.Execute,
-		Notify: func(u watchstate.Update) {
-			running.Store(u.Snapshot.State == watchstate.Running)
+		Notify: func(u reporters.WatchUpdate) {
+			running.Store(u.Snapshot.State == reporters.WatchRunning)
 			tell(u)
 		},
 		Ref: f.base, MaxCases: f.maxCases, MaxUSD: f.maxCost, AskUnpriced: f.unpriced, Yes: f.yes,
@@ -252,7 +252,7 @@ func (c watchApp) session(tree *watchmode.Tree, f watchFlags, tell func(watchsta
 	handling.Go(func() {
 		for got := range signals {
 			if got == os.Interrupt && running.Load() {
-				session.Do(watchstate.Command{Do: watchstate.Stop})
+				session.Do(reporters.WatchCommand{Do: reporters.WatchStop})
 				continue
 			}
 			end(errInterrupted)
@@ -274,7 +274,7 @@ func (c watchApp) watchLines(ctx context.Context, tree *watchmode.Tree, f watchF
 	if c.JSON {
 		write = lines.JSON
 	}
-	session, ignore := c.session(tree, f, func(u watchstate.Update) {
+	session, ignore := c.session(tree, f, func(u reporters.WatchUpdate) {
 		if err := write(u); err != nil {
 			end(fmt.Errorf("print what happened: %w", err)) // nobody reads the output any more
 		}

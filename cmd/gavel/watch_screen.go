@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/gavel-evals/gavel/controller/watchmode"
+	"github.com/gavel-evals/gavel/reporters"
 	watchscreen "github.com/gavel-evals/gavel/reporters/screen"
 	"github.com/gavel-evals/gavel/reporters/terminal"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // watchScreen shows the watch on the whole terminal until the user quits, and then
@@ -21,15 +21,15 @@ func (c watchApp) watchScreen(ctx context.Context, tree *watchmode.Tree, f watch
 	var session *watchmode.Session // set once there is a screen
 	root := tree.Workspace().Repo.Root()
 	view := watchscreen.Open(watchscreen.Config{
-		Do:     func(c watchstate.Command) { session.Do(c) },
-		Detail: func(key string) (watchstate.Detail, error) { return session.Detail(ctx, key) },
+		Do:     func(c reporters.WatchCommand) { session.Do(c) },
+		Detail: func(key string) (reporters.WatchDetail, error) { return session.Detail(ctx, key) },
 		Edit: func(file string, line int) (watchscreen.Program, error) {
 			return openEditor(ctx, c.LookupEnv, filepath.Join(root, filepath.FromSlash(file)), line)
 		},
 	}, os.Stdin, terminal.Below(c.Stdout))
-	var last watchstate.Snapshot
+	var last reporters.WatchSnapshot
 	var ignore func()
-	session, ignore = c.session(tree, f, func(u watchstate.Update) {
+	session, ignore = c.session(tree, f, func(u reporters.WatchUpdate) {
 		last = u.Snapshot
 		view.Render(u)
 	}, end)

@@ -8,30 +8,30 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
 // results are the shown cases, with the previous result of each.
 type results struct {
-	shown map[string]*watchstate.Row
+	shown map[string]*reporters.WatchRow
 	// last are the verdicts of the previous run or, after an accept, the accepted ones,
 	// which stay.
-	last     map[string]watchstate.Mark
+	last     map[string]reporters.WatchMark
 	accepted bool
 }
 
 func newResults() results {
-	return results{shown: map[string]*watchstate.Row{}, last: map[string]watchstate.Mark{}}
+	return results{shown: map[string]*reporters.WatchRow{}, last: map[string]reporters.WatchMark{}}
 }
 
 // rows returns copies in display order.
-func (r *results) rows() []watchstate.Row {
-	out := make([]watchstate.Row, 0, len(r.shown))
+func (r *results) rows() []reporters.WatchRow {
+	out := make([]reporters.WatchRow, 0, len(r.shown))
 	for _, row := range r.shown {
 		out = append(out, *row)
 	}
-	watchstate.Sort(out)
+	reporters.SortWatchRows(out)
 	return out
 }
 
@@ -52,14 +52,14 @@ func (r *results) failing() []string {
 // its last result until then.
 func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	before := r.shown
-	r.shown = map[string]*watchstate.Row{}
+	r.shown = map[string]*reporters.WatchRow{}
 	for i := range report.Cases {
 		row := report.Cases[i]
 		due := row.Action == plan.Run || row.Action == plan.Rejudge || row.Action == plan.Redecide
 		if !shows(report, &row) && !due {
 			continue
 		}
-		next := &watchstate.Row{Row: row, Due: due}
+		next := &reporters.WatchRow{Row: row, Due: due}
 		old := before[row.Key]
 		switch {
 		case row.Invalid() && old != nil && old.Verdict != nil:
@@ -94,7 +94,7 @@ func shows(report *report.Report, row *report.Row) bool {
 	return report.Base == nil || failing || len(row.Reasons) > 0
 }
 
-func keepRow(old *watchstate.Row) *watchstate.Row {
+func keepRow(old *reporters.WatchRow) *reporters.WatchRow {
 	row := *old
 	row.Kept, row.Due = true, false
 	return &row
@@ -108,7 +108,7 @@ func (r *results) keepAll() {
 }
 
 // compared adds the case's previous result.
-func (r *results) compared(row *watchstate.Row) *watchstate.Row {
+func (r *results) compared(row *reporters.WatchRow) *reporters.WatchRow {
 	row.Before = nil
 	if mark, ok := r.last[row.Key]; ok {
 		row.Before = &mark
@@ -117,7 +117,7 @@ func (r *results) compared(row *watchstate.Row) *watchstate.Row {
 }
 
 // judged takes over one case while the others are still running.
-func (r *results) judged(o *run.Outcome) *watchstate.Row {
+func (r *results) judged(o *run.Outcome) *reporters.WatchRow {
 	old, ok := r.shown[o.Key]
 	if !ok {
 		return nil
@@ -144,7 +144,7 @@ func (r *results) finished(report *report.Report, some bool) {
 		if old := r.shown[row.Key]; old != nil && old.Kept || !shows(report, &row) {
 			continue
 		}
-		r.shown[row.Key] = r.compared(&watchstate.Row{Row: row})
+		r.shown[row.Key] = r.compared(&reporters.WatchRow{Row: row})
 	}
 	if r.accepted {
 		return

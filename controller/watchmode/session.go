@@ -16,15 +16,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // Options configure a Session's runs.
 type Options struct {
 	Execute controller.Executor
 	// Notify is called with every update, by one goroutine.
-	Notify func(watchstate.Update)
+	Notify func(reporters.WatchUpdate)
 	// Ref is the user's name for base.
 	Ref string
 	// MaxCases and MaxUSD bound the runs that start without asking. Yes never asks.
@@ -41,12 +41,12 @@ type Options struct {
 type Session struct {
 	tree     *Tree
 	opts     Options
-	commands chan watchstate.Command
+	commands chan reporters.WatchCommand
 	progress chan controller.Progress
 	ended    chan runResult
 
 	// The fields below belong to the goroutine of Run.
-	board   watchstate.Snapshot
+	board   reporters.WatchSnapshot
 	view    *View // the last one with a plan
 	fresh   bool  // look's plan includes all stored results
 	blocked bool  // the configuration has errors now
@@ -96,14 +96,14 @@ func New(tree *Tree, o Options) *Session {
 		o.Now = time.Now
 	}
 	return &Session{
-		tree: tree, opts: o, commands: make(chan watchstate.Command, 16), progress: make(chan controller.Progress),
+		tree: tree, opts: o, commands: make(chan reporters.WatchCommand, 16), progress: make(chan controller.Progress),
 		ended: make(chan runResult, 1), results: newResults(), digests: map[string]pair{},
-		board: watchstate.Snapshot{State: watchstate.Waiting, Ref: o.Ref},
+		board: reporters.WatchSnapshot{State: reporters.WatchWaiting, Ref: o.Ref},
 	}
 }
 
 // Do sends a command to the Session. A command beyond the buffer is dropped.
-func (s *Session) Do(c watchstate.Command) {
+func (s *Session) Do(c reporters.WatchCommand) {
 	select {
 	case s.commands <- c:
 	default:
@@ -179,30 +179,30 @@ func (s *Session) Run(ctx context.Context) error {
 const rowsEvery = 50 * time.Millisecond
 
 // publish sends a snapshot of the board.
-func (s *Session) publish(kind watchstate.Kind, more func(*watchstate.Update)) {
-	if now := s.opts.Now(); kind != watchstate.Judged || now.Sub(s.rowsAt) >= rowsEvery {
+func (s *Session) publish(kind reporters.WatchKind, more func(*reporters.WatchUpdate)) {
+	if now := s.opts.Now(); kind != reporters.WatchJudged || now.Sub(s.rowsAt) >= rowsEvery {
 		s.board.Rows, s.rowsAt = s.results.rows(), now
 	}
 	s.board.State = s.state()
-	u := watchstate.Update{Kind: kind, Snapshot: s.board}
+	u := reporters.WatchUpdate{Kind: kind, Snapshot: s.board}
 	if more != nil {
 		more(&u)
 	}
 	s.opts.Notify(u)
 }
 
-func (s *Session) state() watchstate.State {
+func (s *Session) state() reporters.WatchState {
 	switch {
 	case s.current != nil && s.board.Stopped:
-		return watchstate.Stopping
+		return reporters.WatchStopping
 	case s.current != nil:
-		return watchstate.Running
+		return reporters.WatchRunning
 	case s.board.Question != "":
-		return watchstate.Asking
+		return reporters.WatchAsking
 	case s.paused:
-		return watchstate.Paused
+		return reporters.WatchPaused
 	}
-	return watchstate.Waiting
+	return reporters.WatchWaiting
 }
 
 // see switches to a new view of the files.
@@ -210,7 +210,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.board.Error, s.board.Notice = "", look.Notice
 	if look.Fault != nil {
 		s.board.Error = look.Fault.Error()
-		s.publish(watchstate.Error, nil)
+		s.publish(reporters.WatchError, nil)
 		return
 	}
 	s.board.Changed, s.board.Differing, s.board.Problems, s.board.Base = look.Changed, look.Differing, look.Problems, look.Base
@@ -218,7 +218,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.blocked = look.Prepared == nil
 	if s.blocked {
 		s.results.keepAll()
-		s.publish(watchstate.Planned, nil)
+		s.publish(reporters.WatchPlanned, nil)
 		return
 	}
 	s.board.Notices = look.Prepared.Notices()
@@ -234,7 +234,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 		s.fault(err)
 		return
 	}
-	s.publish(watchstate.Planned, func(u *watchstate.Update) { u.Plan = look.Prepared.Plan })
+	s.publish(reporters.WatchPlanned, func(u *reporters.WatchUpdate) { u.Plan = look.Prepared.Plan })
 	s.begin(ctx)
 }
 
@@ -327,7 +327,7 @@ func (s *Session) begin(ctx context.Context) {
 func (s *Session) ask(ctx context.Context, p *controller.Prepared, again bool) {
 	if q := s.question(p.Estimate()); q != "" {
 		s.board.Question, s.asked = q, &question{p, again}
-		s.publish(watchstate.Question, nil)
+		s.publish(reporters.WatchQuestion, nil)
 		return
 	}
 	s.start(ctx, p, again)
@@ -360,7 +360,7 @@ func (s *Session) start(ctx context.Context, p *controller.Prepared, again bool)
 	s.board.Line = ""
 	s.board.Done, s.board.Due, s.board.Again, s.board.Began = 0, 0, 0, s.opts.Now()
 	if s.board.Due = due(p.Plan); s.board.Due > 0 {
-		s.publish(watchstate.Started, nil)
+		s.publish(reporters.WatchStarted, nil)
 	}
 	execution := controller.RunOptions{Control: s.current.control, Observe: func(p controller.Progress) { s.progress <- p }}
 	go func() {
@@ -386,11 +386,11 @@ func (s *Session) judged(p controller.Progress) {
 	if p.Outcome.Stopped {
 		return
 	}
-	var row *watchstate.Row
+	var row *reporters.WatchRow
 	if !p.Base && p.Again == 0 && !s.current.superseded {
 		row = s.results.judged(p.Outcome)
 	}
-	s.publish(watchstate.Judged, func(u *watchstate.Update) { u.Case = row })
+	s.publish(reporters.WatchJudged, func(u *reporters.WatchUpdate) { u.Case = row })
 }
 
 // finish takes over a run's results, and continues with pending changes.
@@ -427,7 +427,7 @@ func (s *Session) finish(ctx context.Context, e runResult) {
 			return
 		}
 	}
-	s.publish(watchstate.Result, func(u *watchstate.Update) { u.Report = s.underOneGate(e.report) })
+	s.publish(reporters.WatchResult, func(u *reporters.WatchUpdate) { u.Report = s.underOneGate(e.report) })
 }
 
 // replan plans the current files again with the ledger's results.
@@ -442,39 +442,39 @@ func (s *Session) replan(ctx context.Context) error {
 
 func (s *Session) fault(err error) {
 	s.board.Error = err.Error()
-	s.publish(watchstate.Error, nil)
+	s.publish(reporters.WatchError, nil)
 }
 
 // follow executes a user's command.
-func (s *Session) follow(ctx context.Context, c watchstate.Command) {
+func (s *Session) follow(ctx context.Context, c reporters.WatchCommand) {
 	switch c.Do {
-	case watchstate.Answer:
+	case reporters.WatchAnswer:
 		if asked := s.asked; asked != nil {
 			s.start(ctx, asked.plan, asked.again)
 		}
-	case watchstate.Decline:
+	case reporters.WatchDecline:
 		s.refused = s.refused || s.asked != nil && !s.asked.again
 		s.asked, s.board.Question = nil, ""
-		s.publish(watchstate.StateChanged, nil)
-	case watchstate.Rerun:
+		s.publish(reporters.WatchStateChanged, nil)
+	case reporters.WatchRerun:
 		if s.idle() {
 			s.ask(ctx, s.view.Prepared.Rerun(func(key string) bool { return slices.Contains(c.Keys, key) }), true)
 		}
-	case watchstate.All:
+	case reporters.WatchAll:
 		s.all(ctx)
-	case watchstate.Pause:
+	case reporters.WatchPause:
 		s.paused, s.refused = !s.paused && !s.refused, false
-		s.publish(watchstate.StateChanged, nil)
+		s.publish(reporters.WatchStateChanged, nil)
 		s.begin(ctx)
-	case watchstate.Accept:
+	case reporters.WatchAccept:
 		s.results.accept()
 		s.board.Accepted = true
-		s.publish(watchstate.StateChanged, nil)
-	case watchstate.Stop:
+		s.publish(reporters.WatchStateChanged, nil)
+	case reporters.WatchStop:
 		if s.current != nil {
 			s.board.Stopped = true
 			s.current.cancel()
-			s.publish(watchstate.StateChanged, nil)
+			s.publish(reporters.WatchStateChanged, nil)
 		}
 	}
 }
@@ -501,13 +501,13 @@ func (s *Session) all(ctx context.Context) {
 		s.fault(err)
 		return
 	}
-	s.publish(watchstate.Planned, func(u *watchstate.Update) { u.Plan = prepared.Plan })
+	s.publish(reporters.WatchPlanned, func(u *reporters.WatchUpdate) { u.Plan = prepared.Plan })
 	s.begin(ctx)
 }
 
 // Detail reads everything stored about a case. It may be called at any time.
-func (s *Session) Detail(ctx context.Context, key string) (watchstate.Detail, error) {
-	out := watchstate.Detail{Key: key}
+func (s *Session) Detail(ctx context.Context, key string) (reporters.WatchDetail, error) {
+	out := reporters.WatchDetail{Key: key}
 	s.mu.Lock()
 	digests, ok := s.digests[key]
 	store, planned := s.ledger, s.planned

@@ -7,13 +7,13 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/watchmode"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // wantError waits for an error that has the text.
 func (s *fixture) wantError(text string) {
 	s.t.Helper()
-	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Snapshot.Error, text) {
+	if u := s.until(reporters.WatchError, nil); !strings.Contains(u.Snapshot.Error, text) {
 		s.t.Errorf("the board has the error %q, want one with %q", u.Snapshot.Error, text)
 	}
 }
@@ -34,23 +34,23 @@ func TestALedgerThatIsGoneIsShown(t *testing.T) {
 		{"after a rerun", func(s *fixture) {
 			s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 			s.closeLedger()
-			s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{"talk/level_1/hello"}})
 		}},
 		{"after a stop", func(s *fixture) {
 			s.closeLedger()
 			s.write(map[string]string{hello: greeting("wait")})
 			s.waits(s.bot.waiting)
-			s.session.Do(watchstate.Command{Do: watchstate.Stop})
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchStop})
 		}},
 		{"before all cases", func(s *fixture) {
 			s.closeLedger()
 			s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
-			s.session.Do(watchstate.Command{Do: watchstate.All})
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchAll})
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newFixture(t, watchmode.Options{})
-			s.until(watchstate.Result, nil)
+			s.until(reporters.WatchResult, nil)
 			tt.do(s)
 			s.wantError("closed")
 		})
@@ -61,13 +61,13 @@ func TestALedgerThatIsGoneIsShown(t *testing.T) {
 // again, and keeps the rows of before.
 func TestFilesThatCannotBeReadAreShown(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.gone.Store(true)
 	s.write(map[string]string{hello: greeting("hi again")})
 	s.wantError("the branch is gone")
 	s.gone.Store(false)
-	u := s.until(watchstate.Result, nil)
+	u := s.until(reporters.WatchResult, nil)
 	s.want(states(u.Snapshot), "talk/level_1/hello pass")
 	if u.Snapshot.Error != "" {
 		t.Errorf("the board still has the error %q", u.Snapshot.Error)
@@ -106,12 +106,12 @@ func TestAGateOverAllCases(t *testing.T) {
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": start["gavel.yaml"] + "gate: {" + tt.rule + "}\n"})
-			s.until(watchstate.Result, nil)
+			s.until(reporters.WatchResult, nil)
 			s.bot.answer = func(string) string { return "hello and bye" }
 			s.write(map[string]string{hello: greeting("hi")})
 			result := func(what, want string) {
 				t.Helper()
-				u := s.until(watchstate.Result, nil)
+				u := s.until(reporters.WatchResult, nil)
 				if what == "the affected case" {
 					s.want(states(u.Snapshot), "talk/level_1/hello pass first")
 				}
@@ -123,9 +123,9 @@ func TestAGateOverAllCases(t *testing.T) {
 				}
 			}
 			result("the affected case", tt.save)
-			s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{"talk/level_1/hello"}})
 			result("one case by name", tt.save)
-			s.session.Do(watchstate.Command{Do: watchstate.All})
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchAll})
 			result("all", tt.all)
 		})
 	}

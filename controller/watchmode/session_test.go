@@ -24,7 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/watchmode"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -78,7 +78,7 @@ type fixture struct {
 	*repo
 	bot     *bot
 	session *watchmode.Session
-	updates chan watchstate.Update
+	updates chan reporters.WatchUpdate
 	runs    int
 	// executed is called when a run has ended; nil for nothing.
 	executed func(*controller.Prepared)
@@ -92,7 +92,7 @@ type fixture struct {
 // newFixture watches a repository in which the files are committed, too.
 func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string) *fixture {
 	t.Helper()
-	s := &fixture{repo: newRepo(t), bot: newBot(), updates: make(chan watchstate.Update, 1000)}
+	s := &fixture{repo: newRepo(t), bot: newBot(), updates: make(chan reporters.WatchUpdate, 1000)}
 	for _, f := range files {
 		s.write(f)
 		s.git("add", "-A")
@@ -112,7 +112,7 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 	}
 	tree, err := watchmode.Open(t.Context(), cfg)
 	s.must(err)
-	opts.Notify = func(u watchstate.Update) { s.updates <- u }
+	opts.Notify = func(u reporters.WatchUpdate) { s.updates <- u }
 	opts.Ref = "HEAD"
 	if opts.MaxCases == 0 {
 		opts.MaxCases = 100
@@ -144,7 +144,7 @@ func newFixture(t *testing.T, opts watchmode.Options, files ...map[string]string
 }
 
 // until takes updates up to the first of a kind that meets a condition.
-func (s *fixture) until(kind watchstate.Kind, wanted func(b *watchstate.Snapshot) bool) watchstate.Update {
+func (s *fixture) until(kind reporters.WatchKind, wanted func(b *reporters.WatchSnapshot) bool) reporters.WatchUpdate {
 	s.t.Helper()
 	deadline := time.After(30 * time.Second)
 	var seen []string
@@ -178,7 +178,7 @@ func (s *fixture) changed(files map[string]string) []string {
 	s.t.Helper()
 	s.write(files)
 	want := 0
-	u := s.until(watchstate.Result, func(b *watchstate.Snapshot) bool {
+	u := s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool {
 		want = 0
 		for _, name := range b.Changed {
 			if _, ok := files[name]; ok {
@@ -191,7 +191,7 @@ func (s *fixture) changed(files map[string]string) []string {
 }
 
 // states are the rows in one line each.
-func states(b watchstate.Snapshot) []string {
+func states(b reporters.WatchSnapshot) []string {
 	out := []string{}
 	for i := range b.Rows {
 		r := &b.Rows[i]
@@ -223,7 +223,7 @@ func (s *fixture) want(got []string, want ...string) {
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.want(states(s.until(watchstate.Result, nil).Snapshot))
+	s.want(states(s.until(reporters.WatchResult, nil).Snapshot))
 	s.want(s.bot.calls())
 
 	// Affected cases are run, and base next to them, once.
@@ -235,13 +235,13 @@ func TestSession(t *testing.T) {
 	s.want(s.changed(map[string]string{hello: greeting("hi again")}), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "hi again")
 	s.write(map[string]string{hello: `{"id": "hello",`})
-	u := s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Problems) > 0 })
+	u := s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) > 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": "version: x"})
-	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return b.Problems[0].File == "gavel.yaml" })
+	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return b.Problems[0].File == "gavel.yaml" })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
 	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"], hello: greeting("hi again")})
-	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Problems) == 0 })
+	u = s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 	s.want(s.bot.calls())
 
@@ -253,16 +253,16 @@ func TestSession(t *testing.T) {
 	}
 	s.want(s.changed(whole), "talk/level_1/hello fail", "new/level_1/one pass first")
 	s.write(map[string]string{domain: "{"})
-	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Problems) > 0 })
+	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) > 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail", "new/level_1/one pass kept")
 	s.must(os.RemoveAll(s.path("test_definitions/new")))
-	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Problems) == 0 })
+	u = s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 	s.want(s.bot.calls(), "one")
 
 	// Committed it is unaffected, but it still fails.
 	s.git("commit", "-q", "-a", "-m", "broken")
-	u = s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return b.Differing == 0 })
+	u = s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return b.Differing == 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail")
 
 	// The earlier good prompt has stored verdicts, and costs nothing.
@@ -281,8 +281,8 @@ func TestAccept(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
-	s.session.Do(watchstate.Command{Do: watchstate.Accept})
-	s.until(watchstate.StateChanged, func(b *watchstate.Snapshot) bool { return b.Accepted })
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAccept})
+	s.until(reporters.WatchStateChanged, func(b *reporters.WatchSnapshot) bool { return b.Accepted })
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 	s.want(s.changed(map[string]string{hello: greeting("good ")}), "talk/level_1/hello fail")
 	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
@@ -294,8 +294,8 @@ func TestAcceptAgain(t *testing.T) {
 	s.bot.answer = func(question string) string { return map[bool]string{true: "hello", false: "bye"}[question == "good"] }
 	accept := func(rows ...string) {
 		t.Helper()
-		s.session.Do(watchstate.Command{Do: watchstate.Accept})
-		s.want(states(s.until(watchstate.StateChanged, nil).Snapshot), rows...)
+		s.session.Do(reporters.WatchCommand{Do: reporters.WatchAccept})
+		s.want(states(s.until(reporters.WatchStateChanged, nil).Snapshot), rows...)
 	}
 	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail first")
 	accept("talk/level_1/hello fail")
@@ -308,20 +308,20 @@ func TestAcceptAgain(t *testing.T) {
 // and keeps the rest.
 func TestSuperseded(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye})
-	s.until(watchstate.Started, nil)
+	s.until(reporters.WatchStarted, nil)
 	s.waits(s.bot.waiting)
 	s.waits(s.bot.waiting)
 	s.bot.calls()
 	s.write(map[string]string{hello: greeting("hi")})
-	s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, hello) })
+	s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return slices.Contains(b.Changed, hello) })
 	if got := s.waits(s.bot.givenUp); got != "wait for hello" {
 		t.Errorf("the call of %q is given up", got)
 	}
 	close(s.bot.free)
-	u := s.until(watchstate.Result, nil)
+	u := s.until(reporters.WatchResult, nil)
 	s.want(states(u.Snapshot), "talk/level_1/bye fail first", "talk/level_1/hello pass first")
 	s.want(s.bot.calls(), "bye", "hello", "hi") // base's, after head; and nothing that waited again
 }
@@ -329,24 +329,24 @@ func TestSuperseded(t *testing.T) {
 // TestGuard holds that what costs much is asked about, and only that.
 func TestGuard(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxCases: 1, MaxUSD: 1})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.want(s.changed(map[string]string{hello: greeting("one")}), "talk/level_1/hello pass first")
 	s.bot.calls()
 	many := func(prompt string) {
 		s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "`+prompt+`"`, 1)})
 	}
 	many("Be brief.")
-	u := s.until(watchstate.Question, nil)
-	if want := "judge 3 cases in about 5 calls?"; u.Snapshot.Question != want || u.Snapshot.State != watchstate.Asking {
+	u := s.until(reporters.WatchQuestion, nil)
+	if want := "judge 3 cases in about 5 calls?"; u.Snapshot.Question != want || u.Snapshot.State != reporters.WatchAsking {
 		t.Errorf("question %q in state %s, want %q", u.Snapshot.Question, u.Snapshot.State, want)
 	}
-	s.session.Do(watchstate.Command{Do: watchstate.Decline})
-	s.until(watchstate.StateChanged, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchDecline})
+	s.until(reporters.WatchStateChanged, nil)
 	s.want(s.bot.calls())
 	many("Be kind.")
-	s.until(watchstate.Question, nil)
-	s.session.Do(watchstate.Command{Do: watchstate.Answer})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchQuestion, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAnswer})
+	s.until(reporters.WatchResult, nil)
 	if got := s.bot.calls(); len(got) != 5 {
 		t.Errorf("asked %v", got)
 	}
@@ -355,9 +355,9 @@ func TestGuard(t *testing.T) {
 // TestTheQuestionHasAPrice that is below a dollar, too.
 func TestTheQuestionHasAPrice(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxUSD: 1e-6})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m, price: {input: 1, output: 2}}}\n"})
-	u := s.until(watchstate.Question, nil)
+	u := s.until(reporters.WatchQuestion, nil)
 	if !regexp.MustCompile(`^judge \d cases in about \d calls for about \$0\.00\d+ \(`).MatchString(u.Snapshot.Question) {
 		t.Errorf("question %q", u.Snapshot.Question)
 	}
@@ -366,21 +366,21 @@ func TestTheQuestionHasAPrice(t *testing.T) {
 // TestWhatIsPlannedIsNotPlannedAgain until a run or a save makes that necessary.
 func TestWhatIsPlannedIsNotPlannedAgain(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxCases: 1})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.stuck.Store(true)
 	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"] + "  tool: {provider: command, argv: [tool], env: [WORD]}\ndefault_target: bot\n",
 		"test_definitions/talk/domain.json": `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be brief."}`})
-	s.until(watchstate.Question, nil)
-	s.session.Do(watchstate.Command{Do: watchstate.Answer})
-	s.until(watchstate.Error, nil) // the run is over, so more may be stored
+	s.until(reporters.WatchQuestion, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAnswer})
+	s.until(reporters.WatchError, nil) // the run is over, so more may be stored
 	pause := func() (plans int64) {
 		t.Helper()
 		before := s.planned.Load()
 		for range 2 {
-			s.session.Do(watchstate.Command{Do: watchstate.Pause})
-			s.until(watchstate.StateChanged, nil)
+			s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
+			s.until(reporters.WatchStateChanged, nil)
 		}
-		s.until(watchstate.Question, nil)
+		s.until(reporters.WatchQuestion, nil)
 		return s.planned.Load() - before
 	}
 	if first, second := pause(), pause(); first == 0 || second != 0 {
@@ -392,14 +392,14 @@ func TestWhatIsPlannedIsNotPlannedAgain(t *testing.T) {
 // board without a case to be judged.
 func TestNothingDueIsNotStarted(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.write(map[string]string{hello: start[hello]})
 	for {
 		switch u := <-s.updates; {
-		case u.Kind == watchstate.Started || u.Kind == watchstate.Judged || u.Snapshot.Due != 0 && u.Kind == watchstate.Result:
+		case u.Kind == reporters.WatchStarted || u.Kind == reporters.WatchJudged || u.Snapshot.Due != 0 && u.Kind == reporters.WatchResult:
 			t.Fatalf("%s of %d cases, of which none is to be judged", u.Kind, u.Snapshot.Due)
-		case u.Kind == watchstate.Result:
+		case u.Kind == reporters.WatchResult:
 			return
 		}
 	}
@@ -409,9 +409,9 @@ func TestNothingDueIsNotStarted(t *testing.T) {
 // spent was announced, including further measurements.
 func TestUnpriced(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxUSD: 1, AskUnpriced: true})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.write(map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: openai, model: m}}\n"})
-	u := s.until(watchstate.Question, nil)
+	u := s.until(reporters.WatchQuestion, nil)
 	if !strings.HasSuffix(u.Snapshot.Question, " at an unknown price (usually 2 more calls to tell regressions from noise, at most 104)?") {
 		t.Errorf("question %q", u.Snapshot.Question)
 	}
@@ -421,14 +421,14 @@ func TestUnpriced(t *testing.T) {
 // way as it is.
 func TestUndisturbed(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.write(map[string]string{hello: greeting("wait")})
-	s.until(watchstate.Started, nil)
+	s.until(reporters.WatchStarted, nil)
 	s.waits(s.bot.waiting)
 	s.write(map[string]string{"test_definitions/notes.md": "x"})
-	s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
+	s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return slices.Contains(b.Changed, "test_definitions/notes.md") })
 	close(s.bot.free)
-	if u := s.until(watchstate.Result, nil); u.Report.Run != "run2" {
+	if u := s.until(reporters.WatchResult, nil); u.Report.Run != "run2" {
 		t.Errorf("the result is that of %s, want the second run's", u.Report.Run)
 	}
 }
@@ -436,32 +436,32 @@ func TestUndisturbed(t *testing.T) {
 // TestPauseStopRerun holds what the other commands do.
 func TestPauseStopRerun(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause})
-	s.until(watchstate.StateChanged, nil)
+	s.until(reporters.WatchResult, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
+	s.until(reporters.WatchStateChanged, nil)
 	s.write(map[string]string{hello: greeting("wait")})
-	u := s.until(watchstate.Planned, nil)
+	u := s.until(reporters.WatchPlanned, nil)
 	s.want(states(u.Snapshot), "talk/level_1/hello due")
-	s.session.Do(watchstate.Command{Do: watchstate.Pause})
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
 	s.waits(s.bot.waiting)
-	s.session.Do(watchstate.Command{Do: watchstate.Stop})
-	u = s.until(watchstate.Result, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchStop})
+	u = s.until(reporters.WatchResult, nil)
 	s.want(states(u.Snapshot), "talk/level_1/hello due")
-	if !u.Snapshot.Stopped || u.Snapshot.State != watchstate.Waiting {
+	if !u.Snapshot.Stopped || u.Snapshot.State != reporters.WatchWaiting {
 		t.Errorf("stopped %v, state %s", u.Snapshot.Stopped, u.Snapshot.State)
 	}
 	close(s.bot.free)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // continues the stopped run
-	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello pass first")
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause}) // continues the stopped run
+	s.want(states(s.until(reporters.WatchResult, nil).Snapshot), "talk/level_1/hello pass first")
 	s.bot.calls()
 
 	s.bot.answer = func(string) string { return "bye" }
-	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
-	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello fail broke")
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{"talk/level_1/hello"}})
+	s.want(states(s.until(reporters.WatchResult, nil).Snapshot), "talk/level_1/hello fail broke")
 	s.want(s.bot.calls(), "wait")
 
-	s.session.Do(watchstate.Command{Do: watchstate.All})
-	all := states(s.until(watchstate.Result, nil).Snapshot)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAll})
+	all := states(s.until(reporters.WatchResult, nil).Snapshot)
 	s.want(slices.DeleteFunc(all, func(row string) bool { return strings.HasPrefix(row, "suite") }),
 		"talk/level_1/hello fail", "talk/level_2/more fail first", "talk/level_1/bye pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/bye")
@@ -473,11 +473,11 @@ func TestPauseStopRerun(t *testing.T) {
 // TestAPanicIsShown has a worker panic: the watch reports it and goes on.
 func TestAPanicIsShown(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	answer := s.bot.answer
 	s.bot.answer = func(string) string { panic("a fault of ours") }
 	s.write(map[string]string{hello: greeting("one")})
-	if u := s.until(watchstate.Error, nil); !strings.Contains(u.Snapshot.Error, "panic: a fault of ours") {
+	if u := s.until(reporters.WatchError, nil); !strings.Contains(u.Snapshot.Error, "panic: a fault of ours") {
 		t.Errorf("fault %q", u.Snapshot.Error)
 	}
 	s.bot.answer = answer
@@ -485,19 +485,19 @@ func TestAPanicIsShown(t *testing.T) {
 }
 
 // gate writes the gate of a board.
-func gate(b watchstate.Snapshot) string { return b.Gate.Result + ": " + b.Gate.Reason }
+func gate(b reporters.WatchSnapshot) string { return b.Gate.Result + ": " + b.Gate.Reason }
 
 // TestTheGateOfWhatIsNotJudged declines a question, and then renames and
 // deletes definitions: while cases are to be judged the gate is undetermined.
 func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	s := newFixture(t, watchmode.Options{MaxCases: 1})
-	passes := func(u watchstate.Update) {
+	passes := func(u reporters.WatchUpdate) {
 		t.Helper()
 		if u.Snapshot.Gate.Result != report.GatePass {
 			t.Errorf("%s: the gate is %q", u.Kind, gate(u.Snapshot))
 		}
 	}
-	waits := func(u watchstate.Update, n int) {
+	waits := func(u reporters.WatchUpdate, n int) {
 		t.Helper()
 		if want := fmt.Sprintf("undetermined: %d cases are not judged yet", n); gate(u.Snapshot) != want || u.Snapshot.Count().Due != n {
 			t.Errorf("%s: the gate is %q, %d cases are due", u.Kind, gate(u.Snapshot), u.Snapshot.Count().Due)
@@ -505,15 +505,15 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	}
 	decline := func(n int) {
 		t.Helper()
-		waits(s.until(watchstate.Question, nil), n)
-		s.session.Do(watchstate.Command{Do: watchstate.Decline})
-		u := s.until(watchstate.StateChanged, nil)
+		waits(s.until(reporters.WatchQuestion, nil), n)
+		s.session.Do(reporters.WatchCommand{Do: reporters.WatchDecline})
+		u := s.until(reporters.WatchStateChanged, nil)
 		waits(u, n)
-		if u.Snapshot.State != watchstate.Waiting {
+		if u.Snapshot.State != reporters.WatchWaiting {
 			t.Errorf("it is %s", u.Snapshot.State)
 		}
 	}
-	passes(s.until(watchstate.Result, nil))
+	passes(s.until(reporters.WatchResult, nil))
 	const bye, more = "test_definitions/talk/level_1/bye.json", "test_definitions/talk/level_2/more.json"
 	s.write(map[string]string{"test_definitions/talk/domain.json": strings.Replace(start["test_definitions/talk/domain.json"], `"Talk"`, `"Talk", "system_prompt": "Be brief."`, 1)})
 	decline(3)
@@ -521,11 +521,11 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	decline(3)
 	s.must(os.Remove(s.path(more)))
 	decline(2)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause}) // continues the declined run
-	waits(s.until(watchstate.Question, nil), 2)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause}) // continues the declined run
+	waits(s.until(reporters.WatchQuestion, nil), 2)
 	s.bot.answer = func(q string) string { return "hello, " + q }
-	s.session.Do(watchstate.Command{Do: watchstate.Answer})
-	u := s.until(watchstate.Result, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAnswer})
+	u := s.until(reporters.WatchResult, nil)
 	if u.Snapshot.Gate.Result == report.GateUndetermined || u.Snapshot.Count().Due != 0 {
 		t.Errorf("after the run the gate is %q", gate(u.Snapshot))
 	}
@@ -535,11 +535,11 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 // the gate.
 func TestTheGateAfterARerun(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.want(s.changed(map[string]string{hello: greeting("hi")}), "talk/level_1/hello pass first")
 	s.bot.answer = func(string) string { return "bye" }
-	s.session.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{"talk/level_1/hello"}})
-	if u := s.until(watchstate.Result, nil); u.Snapshot.Gate.Result != report.GateFail {
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{"talk/level_1/hello"}})
+	if u := s.until(reporters.WatchResult, nil); u.Snapshot.Gate.Result != report.GateFail {
 		t.Errorf("the gate is %q", gate(u.Snapshot))
 	}
 	// Somebody named it because of what it showed, so it is not history.
@@ -556,15 +556,15 @@ func TestTheGateAfterARerun(t *testing.T) {
 // TestWhatIsGivenUpIsCounted stops a run, some of whose calls are waiting.
 func TestWhatIsGivenUpIsCounted(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	bye := strings.Replace(start["test_definitions/talk/level_1/bye.json"], `"prompt": "bye"`, `"prompt": "wait for bye"`, 1)
 	more := strings.Replace(start["test_definitions/talk/level_2/more.json"], `"prompt": "more"`, `"prompt": "more!"`, 1)
 	s.write(map[string]string{hello: greeting("wait for hello"), "test_definitions/talk/level_1/bye.json": bye, "test_definitions/talk/level_2/more.json": more})
 	s.waits(s.bot.waiting)
 	s.waits(s.bot.waiting)
-	s.until(watchstate.Judged, func(b *watchstate.Snapshot) bool { return b.Done == 1 })
-	s.session.Do(watchstate.Command{Do: watchstate.Stop})
-	u := s.until(watchstate.Result, nil)
+	s.until(reporters.WatchJudged, func(b *reporters.WatchSnapshot) bool { return b.Done == 1 })
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchStop})
+	u := s.until(reporters.WatchResult, nil)
 	if u.Snapshot.Spent.Calls != 1 || u.Snapshot.GivenUp != 2 {
 		t.Errorf("%d calls, %d given up", u.Snapshot.Spent.Calls, u.Snapshot.GivenUp)
 	}
@@ -582,11 +582,11 @@ func TestWhatIsGivenUpIsCounted(t *testing.T) {
 // details, and the case is judged by the real text.
 func TestSecretsAreNotShown(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	key := "sk-proj-" + strings.Repeat("aB3x", 12)
 	s.bot.answer = func(string) string { return "hello, my key is " + key }
 	s.write(map[string]string{hello: greeting("tell me, " + key)})
-	u := s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return slices.Contains(b.Changed, hello) })
+	u := s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return slices.Contains(b.Changed, hello) })
 	s.want(states(u.Snapshot), "talk/level_1/hello pass first")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)

@@ -6,14 +6,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gavel-evals/gavel/controller/watchmode"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt and by no other one.
 func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 	const bye = "test_definitions/talk/level_1/bye.json"
 	s := newFixture(t, watchmode.Options{}, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: http, url: \"https://h\"}}\n"})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 
 	for _, step := range []struct {
 		name, file, text string
@@ -28,7 +28,7 @@ func TestAnUnknownVersionIsAskedByTheSaveThatAffectsIt(t *testing.T) {
 		{"the first change again", hello, greeting("hello you"), []string{"hello you"}},
 	} {
 		s.write(map[string]string{step.file: step.text})
-		s.until(watchstate.Result, func(b *watchstate.Snapshot) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
+		s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return len(b.Changed) == 1 && b.Changed[0] == step.file })
 		if diff := cmp.Diff(step.want, s.bot.calls()); diff != "" {
 			t.Errorf("%s: calls (-want +got):\n%s", step.name, diff)
 		}
@@ -44,7 +44,7 @@ func TestAFileOfTheProgramRerunsItsCases(t *testing.T) {
 		"agent/tone.txt": "kind\n",
 		".gitignore":     "*.log\n",
 	})
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 	s.changed(map[string]string{"agent/tone.txt": "kinder\n"})
 	// Base is measured with its own files, once.
 	s.want(s.bot.calls(), "bye", "bye", "hello", "hello", "hello", "more", "more")

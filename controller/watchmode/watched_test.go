@@ -11,7 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/watchmode"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // An ear is a source of changes that a test speaks into. It notes which folders
@@ -123,42 +123,42 @@ func TestWatchingBeginsAgainAfterLostEvents(t *testing.T) {
 // case is judged, and that a case without a stored sample has details, too.
 func TestRowsWhileCasesAreJudged(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
-	s.until(watchstate.Result, nil)
-	s.session.Do(watchstate.Command{Do: watchstate.Pause})
-	s.until(watchstate.StateChanged, nil)
+	s.until(reporters.WatchResult, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
+	s.until(reporters.WatchStateChanged, nil)
 	s.write(map[string]string{hello: greeting("one")})
-	s.want(states(s.until(watchstate.Planned, nil).Snapshot), "talk/level_1/hello due")
+	s.want(states(s.until(reporters.WatchPlanned, nil).Snapshot), "talk/level_1/hello due")
 	detail, err := s.session.Detail(t.Context(), "talk/level_1/hello")
 	s.must(err)
 	if detail.Key != "talk/level_1/hello" || detail.Transcript != nil || len(detail.Samples) != 0 {
 		t.Errorf("of a case that was never judged: %+v", detail)
 	}
 
-	s.session.Do(watchstate.Command{Do: watchstate.Pause})
-	u := s.until(watchstate.Judged, func(b *watchstate.Snapshot) bool { return b.Done == 1 })
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
+	u := s.until(reporters.WatchJudged, func(b *reporters.WatchSnapshot) bool { return b.Done == 1 })
 	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.VerdictReason == "" || row.Due {
 		t.Errorf("the case that was judged: %+v", row)
 	}
-	s.until(watchstate.Result, nil)
+	s.until(reporters.WatchResult, nil)
 
 	// The next change leaves its verdict until it is judged again.
 	s.bot.answer = func(string) string { return "bye" }
 	s.write(map[string]string{hello: greeting("wait")})
-	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
+	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return len(b.Rows) == 1 && b.Rows[0].Due })
 	s.want(states(u.Snapshot), "talk/level_1/hello pass due")
 	if row := u.Snapshot.Rows[0]; row.Score == nil || *row.Score != 1 || row.VerdictReason == "" {
 		t.Errorf("while it is due: %+v", row)
 	}
 	s.waits(s.bot.waiting)
 	close(s.bot.free)
-	s.want(states(s.until(watchstate.Result, nil).Snapshot), "talk/level_1/hello fail broke")
+	s.want(states(s.until(reporters.WatchResult, nil).Snapshot), "talk/level_1/hello fail broke")
 
 	// One that was skipped has no verdict to leave.
 	skipped := strings.Replace(greeting("two"), `"id"`, `"enabled": false, "id"`, 1)
 	s.changed(map[string]string{hello: skipped})
-	s.session.Do(watchstate.Command{Do: watchstate.Pause})
-	s.until(watchstate.StateChanged, nil)
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
+	s.until(reporters.WatchStateChanged, nil)
 	s.write(map[string]string{hello: greeting("three")})
-	u = s.until(watchstate.Planned, func(b *watchstate.Snapshot) bool { return b.Count().Due == 1 })
+	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return b.Count().Due == 1 })
 	s.want(states(u.Snapshot), "talk/level_1/hello due")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -65,7 +64,7 @@ func (m Model) pane(width int) []line {
 }
 
 // writeVerdict shows the verdict, here and at base, and the reason for it.
-func (m Model) writeVerdict(s *sheet, row *watchstate.Row) {
+func (m Model) writeVerdict(s *sheet, row *reporters.WatchRow) {
 	_, c := mark(row)
 	switch {
 	case row.Verdict != nil:
@@ -93,7 +92,7 @@ func (m Model) writeVerdict(s *sheet, row *watchstate.Row) {
 	}
 }
 
-func scored(row *watchstate.Row, v verdict.Verdict, score *float64) string {
+func scored(row *reporters.WatchRow, v verdict.Verdict, score *float64) string {
 	if score == nil {
 		return string(v)
 	}

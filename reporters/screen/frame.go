@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 const (
@@ -87,9 +87,9 @@ func (m Model) state() line {
 	switch {
 	case !m.told:
 		word = "looking"
-	case m.board.State == watchstate.Running:
+	case m.board.State == reporters.WatchRunning:
 		word, c = "judging", yellow
-	case m.board.State == watchstate.Asking, m.board.State == watchstate.Paused, m.board.State == watchstate.Stopping:
+	case m.board.State == reporters.WatchAsking, m.board.State == reporters.WatchPaused, m.board.State == reporters.WatchStopping:
 		c = yellow
 	case m.board.Stopped:
 		word, c = "stopped", yellow
@@ -128,7 +128,7 @@ func (m Model) counts() line {
 func (m Model) money() []line {
 	spent := "spent " + terminal.Spent(&m.board) + " "
 	out := []line{text(dim, spent)}
-	if m.board.Estimate.Calls > 0 && m.board.State != watchstate.Waiting {
+	if m.board.Estimate.Calls > 0 && m.board.State != reporters.WatchWaiting {
 		out = slices.Insert(out, 0, text(dim, m.board.Estimate.String()+" · "+spent))
 	}
 	return out
@@ -140,7 +140,7 @@ func (m Model) activity() line {
 	switch {
 	case b.Question != "":
 		return line{{yellow, " ? " + b.Question}, {strong, "  y"}, {plain, " yes  "}, {strong, "n"}, {plain, " no"}}
-	case b.State == watchstate.Running && b.Due+b.Again > 0:
+	case b.State == reporters.WatchRunning && b.Due+b.Again > 0:
 		return m.progress()
 	case b.Error != "":
 		return text(red, " ! "+textfmt.Line(b.Error))
@@ -148,7 +148,7 @@ func (m Model) activity() line {
 		return text(yellow, " ! "+textfmt.Line(b.Notice))
 	case b.Stopped:
 		return text(yellow, " the run was stopped; p goes on with what is left")
-	case b.State == watchstate.Paused:
+	case b.State == reporters.WatchPaused:
 		return text(yellow, " paused: changes are planned and not run; p goes on")
 	case len(b.Notices) > 0 && b.Affected == 0:
 		return text(yellow, " ! "+textfmt.Line(b.Notices[0].File+" "+b.Notices[0].Message))
@@ -264,7 +264,7 @@ func (m Model) keyLine() line {
 				continue
 			}
 			does := k.short
-			if k.press == "p" && (m.board.State == watchstate.Paused || m.board.Stopped && m.board.State == watchstate.Waiting) {
+			if k.press == "p" && (m.board.State == reporters.WatchPaused || m.board.Stopped && m.board.State == reporters.WatchWaiting) {
 				does = "go on"
 			}
 			out = append(out, span{strong, k.foot()}, span{dim, " " + does}, span{plain, gap})

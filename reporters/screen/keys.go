@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // A key is a key of the keyboard with its action, as the help shows it.
@@ -82,33 +82,33 @@ func (m *Model) ask(name string) {
 	switch name {
 	case "r":
 		if m.current() != nil {
-			m.cfg.Do(watchstate.Command{Do: watchstate.Rerun, Keys: []string{m.selected}})
+			m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{m.selected}})
 		}
 	case "R":
 		var all []string
 		for _, row := range m.listed() {
 			all = append(all, row.Key)
 		}
-		m.cfg.Do(watchstate.Command{Do: watchstate.Rerun, Keys: all})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: all})
 	case "A":
-		m.cfg.Do(watchstate.Command{Do: watchstate.All})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchAll})
 	case "p":
-		m.cfg.Do(watchstate.Command{Do: watchstate.Pause})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchPause})
 	case "c":
-		m.cfg.Do(watchstate.Command{Do: watchstate.Accept})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchAccept})
 		m.note = "accepted: later results are compared with these"
 	case "y":
-		m.cfg.Do(watchstate.Command{Do: watchstate.Answer})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchAnswer})
 	case "n":
-		m.cfg.Do(watchstate.Command{Do: watchstate.Decline})
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchDecline})
 	}
 }
 
 // interrupt stops the current run, or else quits.
 func (m Model) interrupt() (Model, tea.Cmd) {
-	if m.board.State == watchstate.Running {
-		m.cfg.Do(watchstate.Command{Do: watchstate.Stop})
-		m.board.State = watchstate.Stopping // so that the next one quits
+	if m.board.State == reporters.WatchRunning {
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchStop})
+		m.board.State = reporters.WatchStopping // so that the next one quits
 		return m, nil
 	}
 	m.interrupted = true
@@ -209,11 +209,11 @@ func (m *Model) settle() {
 }
 
 // listed returns the rows that pass the view and the filter.
-func (m Model) listed() []watchstate.Row {
+func (m Model) listed() []reporters.WatchRow {
 	if !m.failedOnly && m.filter == "" {
 		return m.board.Rows
 	}
-	var out []watchstate.Row
+	var out []reporters.WatchRow
 	text := strings.ToLower(m.filter)
 	for _, row := range m.board.Rows {
 		if m.failedOnly && !row.Failing() {
@@ -227,7 +227,7 @@ func (m Model) listed() []watchstate.Row {
 }
 
 // current returns the selected row, or nil.
-func (m Model) current() *watchstate.Row {
+func (m Model) current() *reporters.WatchRow {
 	rows := m.listed()
 	if at := m.at - len(m.board.Problems); at >= 0 && at < len(rows) && rows[at].Key == m.selected {
 		return &rows[at]

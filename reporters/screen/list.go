@@ -5,9 +5,9 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // body renders the part between head and foot: the problems and the list, the detail
@@ -108,7 +108,7 @@ func scoreColumns(width int) int {
 }
 
 // keyColumns returns the width of the keys, so that the scores are aligned.
-func keyColumns(rows []watchstate.Row, width int) int {
+func keyColumns(rows []reporters.WatchRow, width int) int {
 	widest := 0
 	for i := range rows {
 		widest = max(widest, textfmt.Columns(textfmt.Line(rows[i].Key)))
@@ -116,7 +116,7 @@ func keyColumns(rows []watchstate.Row, width int) int {
 	return max(min(widest, width-wordColumns-scoreColumns(width)-3), 10)
 }
 
-func rowLine(row *watchstate.Row, keys, width int) line {
+func rowLine(row *reporters.WatchRow, keys, width int) line {
 	mark, c := mark(row)
 	key := shorten(textfmt.Line(row.Key), keys)
 	out := line{{c, textfmt.Pad(mark+" "+terminal.Word(row), wordColumns)}, {plain, textfmt.Pad(key, keys) + "  "}}
@@ -128,7 +128,7 @@ func rowLine(row *watchstate.Row, keys, width int) line {
 }
 
 // mark returns the mark and color of a row.
-func mark(row *watchstate.Row) (string, color) {
+func mark(row *reporters.WatchRow) (string, color) {
 	switch {
 	case row.Kept:
 		return "!", yellow
@@ -157,7 +157,7 @@ func shorten(key string, room int) string {
 }
 
 // scores compares the score with base's or, without one, with the previous one.
-func scores(row *watchstate.Row) line {
+func scores(row *reporters.WatchRow) line {
 	from := row.BaseScore
 	if from == nil && row.Before != nil {
 		from = row.Before.Score
@@ -183,7 +183,7 @@ func scores(row *watchstate.Row) line {
 }
 
 // why returns the plan's reasons for a row.
-func (m Model) why(row *watchstate.Row) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
+func (m Model) why(row *reporters.WatchRow) string { return textfmt.Line(plan.Summarise(row.Reasons)) }
 
 func helpLines() []line {
 	var out []line

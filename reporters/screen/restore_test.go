@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // TestRestored holds that the terminal is given back as it was, however the
@@ -28,9 +28,9 @@ func TestRestored(t *testing.T) {
 			defer in.Close()
 			var out bytes.Buffer
 			asked := make(chan struct{})
-			s := Open(Config{Do: func(watchstate.Command) { close(asked) }}, in, &out)
+			s := Open(Config{Do: func(reporters.WatchCommand) { close(asked) }}, in, &out)
 			go func() {
-				s.Render(watchstate.Update{Kind: watchstate.Result, Snapshot: day()})
+				s.Render(reporters.WatchUpdate{Kind: reporters.WatchResult, Snapshot: day()})
 				io.WriteString(keys, "p")
 				<-asked // so it is up
 				tt.end(keys, cancel)
@@ -44,7 +44,7 @@ func TestRestored(t *testing.T) {
 					t.Errorf("%q at %d is not taken back, %q is at %d", pair[0], on, pair[1], off)
 				}
 			}
-			s.Render(watchstate.Update{Kind: watchstate.Result}) // nobody looks any more
+			s.Render(reporters.WatchUpdate{Kind: reporters.WatchResult}) // nobody looks any more
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 )
 
 // A Program takes over the terminal for a while, such as an editor.
@@ -27,9 +27,9 @@ type Program interface {
 // A Config has the screen's actions.
 type Config struct {
 	// Do forwards the user's command.
-	Do func(watchstate.Command)
+	Do func(reporters.WatchCommand)
 	// Detail reads the stored results of a case.
-	Detail func(key string) (watchstate.Detail, error)
+	Detail func(key string) (reporters.WatchDetail, error)
 	// Edit opens a file at a line; its error gives the reason why it cannot.
 	Edit func(file string, line int) (Program, error)
 	// Now defaults to time.Now.
@@ -45,7 +45,7 @@ func Open(cfg Config, in io.Reader, out io.Writer) *Terminal {
 }
 
 // Render shows an update. It may be called before Run and after it.
-func (t *Terminal) Render(u watchstate.Update) { t.program.Send(updated(u)) }
+func (t *Terminal) Render(u reporters.WatchUpdate) { t.program.Send(updated(u)) }
 
 // Run shows the watch until the user quits or ctx ends, and restores the terminal.
 // interrupted means that Ctrl-C ended it.
@@ -58,11 +58,11 @@ func (t *Terminal) Run(ctx context.Context) (interrupted bool, err error) {
 }
 
 // updated is the message that carries an update.
-type updated watchstate.Update
+type updated reporters.WatchUpdate
 
 // loaded carries the stored results of a case.
 type loaded struct {
-	watchstate.Detail
+	reporters.WatchDetail
 	err error
 }
 
@@ -77,7 +77,7 @@ type Model struct {
 	cfg           Config
 	width, height int
 	dark          bool
-	board         watchstate.Snapshot
+	board         reporters.WatchSnapshot
 	told          bool // an update has arrived
 
 	selected   string // key
@@ -134,7 +134,7 @@ func (m Model) handle(msg tea.Msg) (Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		m.dark = msg.IsDark()
 	case updated:
-		return m.update(watchstate.Update(msg))
+		return m.update(reporters.WatchUpdate(msg))
 	case loaded:
 		if msg.Key == m.selected {
 			m.detail = msg
@@ -161,7 +161,7 @@ func (m Model) handle(msg tea.Msg) (Model, tea.Cmd) {
 }
 
 // update shows a new board. The selection stays with its case.
-func (m Model) update(u watchstate.Update) (Model, tea.Cmd) {
+func (m Model) update(u reporters.WatchUpdate) (Model, tea.Cmd) {
 	m.board, m.now, m.told = u.Snapshot, m.cfg.Now(), true
 	m.settle()
 	var cmds []tea.Cmd
@@ -171,7 +171,7 @@ func (m Model) update(u watchstate.Update) (Model, tea.Cmd) {
 			cmds = append(cmds, tick)
 		}
 	}
-	if m.open && u.Kind == watchstate.Result {
+	if m.open && u.Kind == reporters.WatchResult {
 		cmds = append(cmds, m.load())
 	}
 	return m, tea.Batch(cmds...)
@@ -179,7 +179,7 @@ func (m Model) update(u watchstate.Update) (Model, tea.Cmd) {
 
 // tick continues while a run is active.
 func (m Model) tick() tea.Cmd {
-	if m.board.State != watchstate.Running {
+	if m.board.State != reporters.WatchRunning {
 		return nil
 	}
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return ticked{} })

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
@@ -28,7 +28,7 @@ func number(x float64) *float64 { return &x }
 
 // row is a case with its verdict here, at base and before; a negative score is
 // none.
-func row(key string, now, base, before float64) watchstate.Row {
+func row(key string, now, base, before float64) reporters.WatchRow {
 	mark := func(score float64) (*verdict.Verdict, *float64) {
 		v := verdict.Pass
 		switch {
@@ -39,14 +39,14 @@ func row(key string, now, base, before float64) watchstate.Row {
 		}
 		return &v, number(score)
 	}
-	r := watchstate.Row{Row: report.Row{
+	r := reporters.WatchRow{Row: report.Row{
 		Key: key, File: "test_definitions/" + key + ".json", Line: 3, Action: plan.Run,
 		Reasons: []plan.Reason{{Part: "system prompt", File: "test_definitions/support/domain.json", Message: "system prompt changed"}},
 	}}
 	r.Verdict, r.Score = mark(now)
 	r.BaseVerdict, r.BaseScore = mark(base)
 	if v, score := mark(before); v != nil {
-		r.Before = &watchstate.Mark{Verdict: *v, Score: score}
+		r.Before = &reporters.WatchMark{Verdict: *v, Score: score}
 	}
 	if now >= 0 && now < 0.7 {
 		r.VerdictReason = `the reply contains the forbidden "60 days"; 0 of 1 keywords were found; missing: "30 days"`
@@ -55,16 +55,16 @@ func row(key string, now, base, before float64) watchstate.Row {
 }
 
 // day is a board in the middle of somebody's day.
-func day() watchstate.Snapshot {
+func day() reporters.WatchSnapshot {
 	regression := report.Regression
 	broke := row("support/level_1/test_refund_window", 0, 1, 1)
 	broke.Class = &regression
-	b := watchstate.Snapshot{
-		State: watchstate.Waiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
+	b := reporters.WatchSnapshot{
+		State: reporters.WatchWaiting, Base: "ef4ffb6c0c0ffee0c0ffee0c0ffee0c0ffee0c0f", Ref: "HEAD",
 		Changed: []string{"test_definitions/support/domain.json"}, Differing: 2, Affected: 5, Total: 12,
 		Estimate: report.Estimate{Calls: 8, USD: number(0.02)}, Spent: verdict.Usage{Calls: 31, CostUSD: 0.14},
 		Gate: report.Gate{Result: report.GateFail, Reason: "1 case regressed (fail_on: regression)"},
-		Rows: []watchstate.Row{
+		Rows: []reporters.WatchRow{
 			broke,
 			row("support/level_2/test_angry_customer", 0.5, 0.5, 0.5),
 			row("conversation/level_2/test_opening_hours_on_public_holidays_in_the_mountains", 1, 1, 0.8),
@@ -76,7 +76,7 @@ func day() watchstate.Snapshot {
 }
 
 // broken has definitions with nine problems.
-func broken(b *watchstate.Snapshot) {
+func broken(b *reporters.WatchSnapshot) {
 	at := func(file string, line int) schema.Position { return schema.Position{File: file, Line: line, Column: 3} }
 	for i := range 9 {
 		b.Problems = append(b.Problems, schema.Problem{
@@ -89,14 +89,14 @@ func broken(b *watchstate.Snapshot) {
 }
 
 // detail is the stored data of the first case of day.
-func detail() watchstate.Detail {
+func detail() reporters.WatchDetail {
 	sample := func(score float64, note string) []verdict.Sample {
 		return []verdict.Sample{{Measurements: []verdict.Measurement{{
 			Evaluator: "keyword", Reason: "0 of 1 keywords were found",
 			Criteria: []verdict.Criterion{{ID: "30 days", Score: score, Note: note}, {ID: "60 days", Score: score, Veto: true, Note: "it is there"}, {ID: "receipt", Score: 1}},
 		}}}}
 	}
-	return watchstate.Detail{
+	return reporters.WatchDetail{
 		Samples: sample(0, "not in the reply"), Base: sample(1, ""),
 		Transcript: &verdict.Transcript{
 			System: "You are the support agent of a bicycle shop. Purchases can be returned within 60 days with the receipt.",
@@ -114,21 +114,21 @@ func detail() watchstate.Detail {
 type fixture struct {
 	t     *testing.T
 	model tea.Model
-	asked []watchstate.Command
+	asked []reporters.WatchCommand
 	quit  bool
 }
 
-func newFixture(t *testing.T, width, height int, b watchstate.Snapshot) *fixture {
+func newFixture(t *testing.T, width, height int, b reporters.WatchSnapshot) *fixture {
 	t.Helper()
 	s := &fixture{t: t}
 	s.model = New(Config{
-		Do:     func(c watchstate.Command) { s.asked = append(s.asked, c) },
-		Detail: func(string) (watchstate.Detail, error) { return detail(), nil },
+		Do:     func(c reporters.WatchCommand) { s.asked = append(s.asked, c) },
+		Detail: func(string) (reporters.WatchDetail, error) { return detail(), nil },
 		Edit:   func(string, int) (Program, error) { return nil, errors.New("no editor is set") },
 		Now:    func() time.Time { return noon },
 	})
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
-	s.send(updated{Kind: watchstate.Result, Snapshot: b})
+	s.send(updated{Kind: reporters.WatchResult, Snapshot: b})
 	return s
 }
 
@@ -186,28 +186,28 @@ func (s *fixture) frame() string {
 func TestFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		board func(b *watchstate.Snapshot)
+		board func(b *reporters.WatchSnapshot)
 		keys  []string
 	}{
 		{name: "day"},
-		{name: "empty", board: func(b *watchstate.Snapshot) {
-			*b = watchstate.Snapshot{State: watchstate.Waiting, Base: b.Base, Ref: "main", Total: 12}
+		{name: "empty", board: func(b *reporters.WatchSnapshot) {
+			*b = reporters.WatchSnapshot{State: reporters.WatchWaiting, Base: b.Base, Ref: "main", Total: 12}
 		}},
-		{name: "running", board: func(b *watchstate.Snapshot) {
-			b.State, b.Done, b.Due, b.Began = watchstate.Running, 12, 30, noon.Add(-4*time.Second)
+		{name: "running", board: func(b *reporters.WatchSnapshot) {
+			b.State, b.Done, b.Due, b.Began = reporters.WatchRunning, 12, 30, noon.Add(-4*time.Second)
 			b.Rows[0].Due, b.Rows[3].Due = true, true
 			b.Rows[3].Verdict, b.Rows[3].Score = nil, nil
 		}},
-		{name: "asking", board: func(b *watchstate.Snapshot) {
-			b.State, b.Question = watchstate.Asking, "judge 120 cases in about 240 calls for about $3.10?"
+		{name: "asking", board: func(b *reporters.WatchSnapshot) {
+			b.State, b.Question = reporters.WatchAsking, "judge 120 cases in about 240 calls for about $3.10?"
 		}},
 		{name: "broken", board: broken},
 		{name: "problem", board: broken, keys: []string{"up", "up", "enter"}},
-		{name: "again", board: func(b *watchstate.Snapshot) {
-			b.State, b.Done, b.Due, b.Again = watchstate.Running, 30, 30, 14
+		{name: "again", board: func(b *reporters.WatchSnapshot) {
+			b.State, b.Done, b.Due, b.Again = reporters.WatchRunning, 30, 30, 14
 			b.Estimate.Again = &report.Expense{UsualCalls: 4, MostCalls: 208, UsualUSD: number(0.01), MostUSD: number(0.52)}
 		}},
-		{name: "confirmed", board: func(b *watchstate.Snapshot) {
+		{name: "confirmed", board: func(b *reporters.WatchSnapshot) {
 			b.Line = "1 regression (confirmed), 1 flaky"
 			sample := func(side string, v verdict.Verdict) report.NoiseSample {
 				return report.NoiseSample{Side: side, Verdict: v}
@@ -219,18 +219,18 @@ func TestFrames(t *testing.T) {
 				b.Rows[0].Confirmation.Samples = append(b.Rows[0].Confirmation.Samples, sample("head", verdict.Fail), sample("base", verdict.Pass))
 			}
 		}, keys: []string{"enter"}},
-		{name: "stopped", board: func(b *watchstate.Snapshot) { b.Stopped, b.Rows[2].Due = true, true }},
+		{name: "stopped", board: func(b *reporters.WatchSnapshot) { b.Stopped, b.Rows[2].Due = true, true }},
 		{name: "failed", keys: []string{"f"}},
 		{name: "filter", keys: []string{"/", "t", "e", "s", "t", "_", "o", "backspace", "o"}},
 		{name: "detail", keys: []string{"enter"}},
 		{name: "help", keys: []string{"?"}},
-		{name: "hostile", board: func(b *watchstate.Snapshot) {
+		{name: "hostile", board: func(b *reporters.WatchSnapshot) {
 			b.Changed = []string{"a\x1b[2Jb\nc.json", "日本語のとても長い名前のファイルですよ本当にとても長い名前のファイル.json"}
 			b.Rows[0].Key = "日本語/\x1b]0;owned\x07/レベル一/とても長い名前のテストケースですよ本当にとても長い"
 			b.Rows[0].VerdictReason = "\x1b[31mred\u202e reversed\n\n" + strings.Repeat("long ", 100)
 			b.Error = "\x1b[Hhome"
 		}},
-		{name: "emoji", board: func(b *watchstate.Snapshot) {
+		{name: "emoji", board: func(b *reporters.WatchSnapshot) {
 			const warning, thumb, family = "\u26a0\ufe0f", "\U0001f44d\U0001f3fd", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 			b.Changed = []string{strings.Repeat(family, 60) + ".json", "\ufe0f\u0301" + thumb + ".json"}
 			b.Rows[0].Key = strings.Repeat(warning+thumb+"/", 40) + family
@@ -294,11 +294,11 @@ func TestProblemsAreSelected(t *testing.T) {
 	}
 	selected := s.model.(Model).selected
 	b.Problems = b.Problems[:4]
-	if s.send(updated{Kind: watchstate.Planned, Snapshot: b}); s.model.(Model).selected != selected {
+	if s.send(updated{Kind: reporters.WatchPlanned, Snapshot: b}); s.model.(Model).selected != selected {
 		t.Error("another one is selected although the problem is still there")
 	}
 	b.Problems = nil
-	if s.send(updated{Kind: watchstate.Planned, Snapshot: b}); s.model.(Model).selected != b.Rows[0].Key {
+	if s.send(updated{Kind: reporters.WatchPlanned, Snapshot: b}); s.model.(Model).selected != b.Rows[0].Key {
 		t.Errorf("%q is selected after the problems are gone", s.model.(Model).selected)
 	}
 	broken(&b)
@@ -347,16 +347,16 @@ func TestKeys(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		keys []string
-		want []watchstate.Command
+		want []reporters.WatchCommand
 		quit bool
 	}{
-		{name: "rerun", keys: []string{"r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first}}}},
-		{name: "rerun the next", keys: []string{"down", "r"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{second}}}},
-		{name: "rerun what failed", keys: []string{"f", "R"}, want: []watchstate.Command{{Do: watchstate.Rerun, Keys: []string{first, second}}}},
-		{name: "all cases", keys: []string{"A"}, want: []watchstate.Command{{Do: watchstate.All}}},
-		{name: "pause", keys: []string{"p"}, want: []watchstate.Command{{Do: watchstate.Pause}}},
-		{name: "accept", keys: []string{"c"}, want: []watchstate.Command{{Do: watchstate.Accept}}},
-		{name: "answers", keys: []string{"y", "n"}, want: []watchstate.Command{{Do: watchstate.Answer}, {Do: watchstate.Decline}}},
+		{name: "rerun", keys: []string{"r"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{first}}}},
+		{name: "rerun the next", keys: []string{"down", "r"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{second}}}},
+		{name: "rerun what failed", keys: []string{"f", "R"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{first, second}}}},
+		{name: "all cases", keys: []string{"A"}, want: []reporters.WatchCommand{{Do: reporters.WatchAll}}},
+		{name: "pause", keys: []string{"p"}, want: []reporters.WatchCommand{{Do: reporters.WatchPause}}},
+		{name: "accept", keys: []string{"c"}, want: []reporters.WatchCommand{{Do: reporters.WatchAccept}}},
+		{name: "answers", keys: []string{"y", "n"}, want: []reporters.WatchCommand{{Do: reporters.WatchAnswer}, {Do: reporters.WatchDecline}}},
 		{name: "text for a filter", keys: []string{"/", "q", "r", "esc"}},
 		{name: "quit", keys: []string{"q"}, quit: true},
 		{name: "interrupt", keys: []string{"ctrl+c"}, quit: true},
@@ -368,9 +368,9 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	b := day()
-	b.State, b.Due = watchstate.Running, 3
+	b.State, b.Due = reporters.WatchRunning, 3
 	s := newFixture(t, 80, 24, b)
-	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != watchstate.Stop {
+	if s.press("ctrl+c"); s.quit || len(s.asked) != 1 || s.asked[0].Do != reporters.WatchStop {
 		t.Errorf("the first Ctrl-C quits %v and asks for %v", s.quit, s.asked)
 	}
 	if s.press("ctrl+c"); !s.quit {
@@ -388,13 +388,13 @@ func TestSelection(t *testing.T) {
 	s := newFixture(t, 80, 24, b)
 	s.press("down", "down")
 	want := b.Rows[2].Key
-	b.Rows = append([]watchstate.Row{row("new/one", 0, 1, 1)}, b.Rows...)
-	s.send(updated{Kind: watchstate.Result, Snapshot: b})
+	b.Rows = append([]reporters.WatchRow{row("new/one", 0, 1, 1)}, b.Rows...)
+	s.send(updated{Kind: reporters.WatchResult, Snapshot: b})
 	if got := s.model.(Model).selected; got != want {
 		t.Errorf("%s is selected, want %s", got, want)
 	}
 	b.Rows = b.Rows[:1]
-	s.send(updated{Kind: watchstate.Result, Snapshot: b})
+	s.send(updated{Kind: reporters.WatchResult, Snapshot: b})
 	if got := s.model.(Model).selected; got != "new/one" {
 		t.Errorf("%q is selected where one is left", got)
 	}
@@ -412,7 +412,7 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 	}{
 		{"key", func(s *fixture) { s.press("down") }},
 		{"filter", func(s *fixture) { s.press(append([]string{"/"}, strings.Split(rows[1].Key, "")...)...) }},
-		{"board", func(s *fixture) { s.send(updated{Kind: watchstate.Planned, Snapshot: less}) }},
+		{"board", func(s *fixture) { s.send(updated{Kind: reporters.WatchPlanned, Snapshot: less}) }},
 		{"again", func(s *fixture) { s.press("enter", "down", "enter") }},
 	} {
 		s := newFixture(t, 120, 40, day())
@@ -428,7 +428,7 @@ func TestThePaneIsOfTheSelectedCase(t *testing.T) {
 // TestScoresOfADialect shows scores as the authors of a case write theirs.
 func TestScoresOfADialect(t *testing.T) {
 	b := day()
-	b.Rows = []watchstate.Row{row("plans/trip", 0.85, 0.65, 0)}
+	b.Rows = []reporters.WatchRow{row("plans/trip", 0.85, 0.65, 0)}
 	b.Rows[0].Dialect = schema.DialectPromptval
 	s := newFixture(t, 80, 24, b)
 	if list := s.frame(); !strings.Contains(list, "  6.50 → 8.50/10  +2.00\n") {
@@ -465,10 +465,10 @@ func TestEnds(t *testing.T) {
 // TestTicking holds that the clock of a run is one, and ends with it.
 func TestTicking(t *testing.T) {
 	b := day()
-	b.State = watchstate.Running
+	b.State = reporters.WatchRunning
 	m := New(Config{Now: func() time.Time { return noon }})
 	for i, want := range []bool{true, false, false} {
-		next, cmd := m.Update(updated{Kind: watchstate.Judged, Snapshot: b})
+		next, cmd := m.Update(updated{Kind: reporters.WatchJudged, Snapshot: b})
 		if m = next.(Model); (cmd != nil) != want {
 			t.Errorf("update %d starts a clock: %v", i, cmd != nil)
 		}
@@ -477,8 +477,8 @@ func TestTicking(t *testing.T) {
 	if m = next.(Model); cmd == nil || !m.ticking {
 		t.Error("the clock does not go on")
 	}
-	b.State = watchstate.Waiting
-	next, _ = m.Update(updated{Kind: watchstate.Result, Snapshot: b})
+	b.State = reporters.WatchWaiting
+	next, _ = m.Update(updated{Kind: reporters.WatchResult, Snapshot: b})
 	next, cmd = next.(Model).Update(ticked{})
 	if m = next.(Model); cmd != nil || m.ticking {
 		t.Error("the clock goes on after the run")
@@ -507,8 +507,8 @@ func TestThePageShowsAFrame(t *testing.T) {
 // TestWhatIsNotJudgedIsNotPassed has a question that was declined: the head says how
 // much is to be judged, and abandoned calls are part of the spending.
 func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
-	b := watchstate.Snapshot{
-		State: watchstate.Waiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
+	b := reporters.WatchSnapshot{
+		State: reporters.WatchWaiting, Affected: 2000, Total: 2000, Spent: verdict.Usage{Calls: 4}, GivenUp: 36,
 		Gate: report.Gate{Result: report.GateUndetermined, Reason: "2,000 cases are not judged yet"},
 	}
 	for i := range 2000 {

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/gavel-evals/gavel/reporters/watchstate"
+	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -22,14 +22,14 @@ type Lines struct {
 }
 
 // JSON writes an update as one object.
-func (l *Lines) JSON(u watchstate.Update) error { return json.NewEncoder(l.W).Encode(u.Event()) }
+func (l *Lines) JSON(u reporters.WatchUpdate) error { return json.NewEncoder(l.W).Encode(u.Event()) }
 
 // Text writes an update for people. Unchanged facts are not repeated.
-func (l *Lines) Text(u watchstate.Update) error {
+func (l *Lines) Text(u reporters.WatchUpdate) error {
 	opts := OptionsFor(l.W, l.LookupEnv) // a window may have been resized
 	if notice := u.Snapshot.Notice; notice != l.notice {
 		l.notice = notice
-		u := watchstate.Update{Kind: watchstate.Error, Snapshot: watchstate.Snapshot{Error: notice}}
+		u := reporters.WatchUpdate{Kind: reporters.WatchError, Snapshot: reporters.WatchSnapshot{Error: notice}}
 		if err := Watch(l.W, u, opts); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (l *Lines) Text(u watchstate.Update) error {
 	if err := Watch(l.W, u, opts); err != nil {
 		return err
 	}
-	if u.Kind != watchstate.Planned || slices.Equal(l.problems, u.Snapshot.Problems) {
+	if u.Kind != reporters.WatchPlanned || slices.Equal(l.problems, u.Snapshot.Problems) {
 		return nil
 	}
 	l.problems = u.Snapshot.Problems

@@ -10,29 +10,28 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
-	"github.com/gavel-evals/gavel/reporters/watchstate"
 )
 
 // Watch writes the events of a watch as lines. Problems are left to [Problems], which
 // shows their source.
-func Watch(w io.Writer, u watchstate.Update, o Options) error {
+func Watch(w io.Writer, u reporters.WatchUpdate, o Options) error {
 	p := newPage(o)
 	b := &u.Snapshot
 	switch u.Kind {
-	case watchstate.Planned:
+	case reporters.WatchPlanned:
 		p.planned(u)
-	case watchstate.Question:
+	case reporters.WatchQuestion:
 		p.paragraph(margin{"? ", yellow}, b.Question+" It is not run: start with --yes, or raise --max-cases and --max-cost.", yellow)
-	case watchstate.Result:
+	case reporters.WatchResult:
 		p.result(u)
-	case watchstate.Error:
+	case reporters.WatchError:
 		p.paragraph(margin{"! ", red}, b.Error, red)
 	}
 	return p.writeTo(w)
 }
 
 // Against names the compared base: "HEAD (1f2e3d4)".
-func Against(b *watchstate.Snapshot) string {
+func Against(b *reporters.WatchSnapshot) string {
 	if b.Base == "" {
 		return "nothing"
 	}
@@ -75,7 +74,7 @@ func sharedFolder(names []string) string {
 	return folder
 }
 
-func (p *page) planned(u watchstate.Update) {
+func (p *page) planned(u reporters.WatchUpdate) {
 	b := &u.Snapshot
 	if len(b.Changed) > 0 {
 		p.paragraph(margin{"changed   ", bold}, Files(b.Changed, 3), "")
@@ -110,9 +109,9 @@ func Todo(p *plan.Plan) string {
 }
 
 // result writes the cases that fail or changed since the previous run.
-func (p *page) result(u watchstate.Update) {
+func (p *page) result(u reporters.WatchUpdate) {
 	b := &u.Snapshot
-	rows := make([]*watchstate.Row, 0, len(b.Rows))
+	rows := make([]*reporters.WatchRow, 0, len(b.Rows))
 	keys := 0
 	for i := range b.Rows {
 		row := &b.Rows[i]
@@ -134,7 +133,7 @@ func (p *page) result(u watchstate.Update) {
 
 // watched writes one case: its verdict against base, and below it its previous verdict
 // if it differs.
-func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
+func (p *page) watched(u reporters.WatchUpdate, row *reporters.WatchRow, keys int) {
 	mark, color := "✓", green
 	switch {
 	case row.Due:
@@ -159,7 +158,7 @@ func (p *page) watched(u watchstate.Update, row *watchstate.Row, keys int) {
 
 // Word returns the state of a case in a word: broke or fixed since the last time,
 // regression, or its verdict.
-func Word(row *watchstate.Row) string {
+func Word(row *reporters.WatchRow) string {
 	change := row.Change()
 	switch {
 	case row.Kept:
@@ -186,7 +185,7 @@ func Word(row *watchstate.Row) string {
 
 // PreviousVerdict returns the last or accepted verdict of a case if it differs from the
 // current one.
-func PreviousVerdict(b *watchstate.Snapshot, row *watchstate.Row) string {
+func PreviousVerdict(b *reporters.WatchSnapshot, row *reporters.WatchRow) string {
 	switch row.Change() {
 	case "", "first":
 		return ""
@@ -207,7 +206,7 @@ func PreviousVerdict(b *watchstate.Snapshot, row *watchstate.Row) string {
 }
 
 // Sentence summarizes a board in one line.
-func Sentence(b *watchstate.Snapshot) string {
+func Sentence(b *reporters.WatchSnapshot) string {
 	c := b.Count()
 	out := cmp.Or(
 		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
@@ -226,7 +225,7 @@ func Sentence(b *watchstate.Snapshot) string {
 }
 
 // Spent formats a watch's cost so far: "4 calls, 36 given up, $0.02".
-func Spent(b *watchstate.Snapshot) string {
+func Spent(b *reporters.WatchSnapshot) string {
 	text := textfmt.Count(b.Spent.Calls, "call")
 	if b.GivenUp > 0 {
 		text += ", " + textfmt.Int(int64(b.GivenUp)) + " given up"

@@ -1,8 +1,4 @@
-// Package watchstate describes the state of a watch for the code that shows it.
-//
-// A [Snapshot] is a value: the watch creates a new one with every [Update], and
-// reporters render it as lines, as JSON or as a screen.
-package watchstate
+package reporters
 
 import (
 	"cmp"
@@ -15,83 +11,83 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// Kind is the kind of an Update.
-type Kind string
+// WatchKind is the kind of a WatchUpdate.
+type WatchKind string
 
 const (
-	// Planned means that files changed and that their effect is known.
-	Planned Kind = "planned"
-	// Question means that the watch asks whether it may run its plan.
-	Question Kind = "question"
-	// Started means that a plan is running.
-	Started Kind = "started"
-	// Judged means that one case ended.
-	Judged Kind = "judged"
-	// Result means that a run ended, with its report.
-	Result Kind = "result"
-	// Error means that files, ledger or targets were unusable.
-	Error Kind = "error"
-	// StateChanged means that only the state changed: a pause, an acceptance.
-	StateChanged Kind = "state"
+	// WatchPlanned means that files changed and that their effect is known.
+	WatchPlanned WatchKind = "planned"
+	// WatchQuestion means that the watch asks whether it may run its plan.
+	WatchQuestion WatchKind = "question"
+	// WatchStarted means that a plan is running.
+	WatchStarted WatchKind = "started"
+	// WatchJudged means that one case ended.
+	WatchJudged WatchKind = "judged"
+	// WatchResult means that a run ended, with its report.
+	WatchResult WatchKind = "result"
+	// WatchError means that files, ledger or targets were unusable.
+	WatchError WatchKind = "error"
+	// WatchStateChanged means that only the state changed: a pause, an acceptance.
+	WatchStateChanged WatchKind = "state"
 )
 
-// An Update is a Snapshot with the event that changed it.
-type Update struct {
-	Kind     Kind
-	Snapshot Snapshot
+// A WatchUpdate is a [WatchSnapshot] with the event that changed it.
+type WatchUpdate struct {
+	Kind     WatchKind
+	Snapshot WatchSnapshot
 	// Case is the judged case; nil for one of base.
-	Case *Row
+	Case *WatchRow
 	// Plan is the plan, and Report the result of a run; nil otherwise.
 	Plan   *plan.Plan
 	Report *report.Report
 }
 
-// A Command is a user's command to a watch.
-type Command struct {
-	Do Action
-	// Keys are the cases of a Rerun.
+// A WatchCommand is a user's command to a watch.
+type WatchCommand struct {
+	Do WatchAction
+	// Keys are the cases of [WatchRerun].
 	Keys []string
 }
 
-// Action is the action of a Command.
-type Action string
+// WatchAction is the action of a WatchCommand.
+type WatchAction string
 
 const (
-	// Answer lets the run in question begin.
-	Answer Action = "answer"
-	// Decline leaves it until the files change again.
-	Decline Action = "decline"
-	// Rerun judges cases again, whatever is stored.
-	Rerun Action = "rerun"
-	// All judges every case of the repository without a known verdict.
-	All Action = "all"
-	// Pause stops running affected cases, or resumes it.
-	Pause Action = "pause"
-	// Accept makes the shown results the reference from now on.
-	Accept Action = "accept"
-	// Stop cancels the current run.
-	Stop Action = "stop"
+	// WatchAnswer lets the run in question begin.
+	WatchAnswer WatchAction = "answer"
+	// WatchDecline leaves it until the files change again.
+	WatchDecline WatchAction = "decline"
+	// WatchRerun judges cases again, whatever is stored.
+	WatchRerun WatchAction = "rerun"
+	// WatchAll judges every case of the repository without a known verdict.
+	WatchAll WatchAction = "all"
+	// WatchPause stops running affected cases, or resumes it.
+	WatchPause WatchAction = "pause"
+	// WatchAccept makes the shown results the reference from now on.
+	WatchAccept WatchAction = "accept"
+	// WatchStop cancels the current run.
+	WatchStop WatchAction = "stop"
 )
 
-// State is the state of a watch.
-type State string
+// WatchState is the state of a watch.
+type WatchState string
 
 const (
-	// Waiting is the wait for the next change.
-	Waiting State = "waiting"
-	// Asking is the wait for an answer to Snapshot.Question.
-	Asking State = "asking"
-	// Running means that cases are judged.
-	Running State = "running"
-	// Stopping means that a run was cancelled and has not yet ended.
-	Stopping State = "stopping"
-	// Paused means that changes are only planned.
-	Paused State = "paused"
+	// WatchWaiting is the wait for the next change.
+	WatchWaiting WatchState = "waiting"
+	// WatchAsking is the wait for an answer to WatchSnapshot.Question.
+	WatchAsking WatchState = "asking"
+	// WatchRunning means that cases are judged.
+	WatchRunning WatchState = "running"
+	// WatchStopping means that a run was cancelled and has not yet ended.
+	WatchStopping WatchState = "stopping"
+	// WatchPaused means that changes are only planned.
+	WatchPaused WatchState = "paused"
 )
 
-// A Snapshot is the state of a watch. It does not change after it was published.
-type Snapshot struct {
-	State State
+// A WatchSnapshot is the state of a watch. It does not change after it was published.
+type WatchSnapshot struct {
+	State WatchState
 	// Base is the compared commit, 40 hex digits or empty, and Ref the user's name for
 	// it.
 	Base, Ref string
@@ -122,11 +118,11 @@ type Snapshot struct {
 	// Again counts the measurements of that run that distinguish regressions from
 	// noise.
 	Again int
-	// Question is the question of the state Asking.
+	// Question is the question of the state WatchAsking.
 	Question string
 
 	// Rows are the affected and the failing cases, the most interesting first.
-	Rows []Row
+	Rows []WatchRow
 	// Gate is the gate of the last report; its result is empty before.
 	Gate report.Gate
 	// Line is the verdict of the last report in a line, such as "1 regression
@@ -140,10 +136,10 @@ type Snapshot struct {
 }
 
 // A Row is one case.
-type Row struct {
+type WatchRow struct {
 	report.Row
 	// Before is the previous result, or the accepted one; nil without one.
-	Before *Mark
+	Before *WatchMark
 	// Due means that the case will be judged: verdict and score are the previous ones,
 	// if there are any.
 	Due bool
@@ -152,28 +148,28 @@ type Row struct {
 	Kept bool
 }
 
-// A Mark is a verdict with its score.
-type Mark struct {
+// A WatchMark is a verdict with its score.
+type WatchMark struct {
 	Verdict verdict.Verdict
 	Score   *float64
 }
 
-// Mark returns the row's current result, or nil.
-func (r *Row) Mark() *Mark {
+// WatchMark returns the row's current result, or nil.
+func (r *WatchRow) Mark() *WatchMark {
 	if r.Verdict == nil || *r.Verdict == verdict.Skipped {
 		return nil
 	}
-	return &Mark{*r.Verdict, r.Score}
+	return &WatchMark{*r.Verdict, r.Score}
 }
 
 // Failing reports whether the case needs attention.
-func (r *Row) Failing() bool {
+func (r *WatchRow) Failing() bool {
 	return r.Verdict != nil && (*r.Verdict == verdict.Fail || *r.Verdict == verdict.Error)
 }
 
 // Change returns the word for the row's change since Before: broke, fixed, higher,
 // lower, first, or nothing.
-func (r *Row) Change() string {
+func (r *WatchRow) Change() string {
 	now := r.Mark()
 	switch {
 	case now == nil || r.Due || r.Kept:
@@ -200,15 +196,15 @@ func (r *Row) Change() string {
 	return ""
 }
 
-// Sort orders the rows: failures, regressions before the rest; then open, changed, and
+// SortWatchRows orders the rows: failures, regressions before the rest; then open, changed, and
 // passing cases. Equals by key.
-func Sort(rows []Row) {
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Key, b.Key))
+func SortWatchRows(rows []WatchRow) {
+	slices.SortStableFunc(rows, func(a, b WatchRow) int {
+		return cmp.Or(cmp.Compare(watchRank(&a), watchRank(&b)), cmp.Compare(a.Key, b.Key))
 	})
 }
 
-func rank(r *Row) int {
+func watchRank(r *WatchRow) int {
 	switch {
 	case r.Class != nil && *r.Class == report.Regression:
 		return 0
@@ -226,15 +222,15 @@ func rank(r *Row) int {
 	return 6
 }
 
-// Counts count the rows by state. Rows that will be judged only count as that.
-type Counts struct {
+// WatchCounts count the rows by state. Rows that will be judged only count as that.
+type WatchCounts struct {
 	report.Verdicts
 	Unrun, Due, Broke, Fixed int
 }
 
 // Count counts the rows.
-func (b *Snapshot) Count() Counts {
-	var c Counts
+func (b *WatchSnapshot) Count() WatchCounts {
+	var c WatchCounts
 	for i := range b.Rows {
 		r := &b.Rows[i]
 		switch r.Change() {
@@ -255,8 +251,8 @@ func (b *Snapshot) Count() Counts {
 	return c
 }
 
-// A Detail has everything known about one case.
-type Detail struct {
+// A WatchDetail has everything known about one case.
+type WatchDetail struct {
 	Key string
 	// Transcript is the first sample's; nil without one.
 	Transcript *verdict.Transcript

@@ -1,4 +1,4 @@
-package watchstate
+package reporters
 
 import (
 	"slices"
@@ -11,16 +11,16 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-func row(key string, v verdict.Verdict, score float64) Row {
-	return Row{Row: report.Row{Key: key, Verdict: &v, Score: &score, Action: plan.Run}}
+func row(key string, v verdict.Verdict, score float64) WatchRow {
+	return WatchRow{Row: report.Row{Key: key, Verdict: &v, Score: &score, Action: plan.Run}}
 }
 
 // TestChange holds what each step from one verdict to another is called.
 func TestChange(t *testing.T) {
-	mark := func(v verdict.Verdict, score float64) *Mark { return &Mark{v, &score} }
+	mark := func(v verdict.Verdict, score float64) *WatchMark { return &WatchMark{v, &score} }
 	for _, tt := range []struct {
-		before *Mark
-		now    Row
+		before *WatchMark
+		now    WatchRow
 		want   string
 	}{
 		{nil, row("a", verdict.Pass, 1), "first"},
@@ -31,7 +31,7 @@ func TestChange(t *testing.T) {
 		{mark(verdict.Fail, 0.2), row("a", verdict.Fail, 0.4), "higher"},
 		{mark(verdict.Pass, 1), row("a", verdict.Pass, 0.9), "lower"},
 		{mark(verdict.Pass, 0.9), row("a", verdict.Pass, 0.901), ""},
-		{&Mark{Verdict: verdict.Error}, row("a", verdict.Fail, 0), ""}, // as bad as before
+		{&WatchMark{Verdict: verdict.Error}, row("a", verdict.Fail, 0), ""}, // as bad as before
 		{mark(verdict.Pass, 1), row("a", verdict.Skipped, 0), ""},
 	} {
 		tt.now.Before = tt.before
@@ -54,12 +54,12 @@ func TestSortAndCount(t *testing.T) {
 	again := row("y", verdict.Fail, 0)
 	again.Due = true
 	short := "not run: the budget of 7 calls is not enough"
-	b := Snapshot{Rows: []Row{
+	b := WatchSnapshot{Rows: []WatchRow{
 		{Row: report.Row{Key: "short", Action: plan.Run, Error: &short}},
 		row("c", verdict.Pass, 1), {Row: report.Row{Key: "gone", Action: plan.Removed}}, row("a", verdict.Pass, 1),
 		row("e", verdict.Error, 0), again, {Row: report.Row{Key: "new", Action: plan.Run}, Due: true}, worse, row("b", verdict.Borderline, 0.7),
 	}}
-	Sort(b.Rows)
+	SortWatchRows(b.Rows)
 	var keys []string
 	for r := range slices.Values(b.Rows) {
 		keys = append(keys, r.Key)
@@ -67,15 +67,15 @@ func TestSortAndCount(t *testing.T) {
 	if diff := cmp.Diff([]string{"z", "y", "e", "new", "short", "b", "a", "c", "gone"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Counts{Verdicts: report.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
+	if diff := cmp.Diff(WatchCounts{Verdicts: report.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // TestMeasurementsAgainAreProgress: programs see them separately from the cases.
 func TestMeasurementsAgainAreProgress(t *testing.T) {
-	event := Update{Kind: Judged, Snapshot: Snapshot{Done: 3, Due: 3, Again: 14}}.Event()
-	if diff := cmp.Diff(&Progress{Done: 3, Total: 3, Again: 14}, event.Progress); diff != "" {
+	event := WatchUpdate{Kind: WatchJudged, Snapshot: WatchSnapshot{Done: 3, Due: 3, Again: 14}}.Event()
+	if diff := cmp.Diff(&WatchProgress{Done: 3, Total: 3, Again: 14}, event.Progress); diff != "" {
 		t.Error(diff)
 	}
 }
