@@ -2,18 +2,16 @@ package controller
 
 import (
 	"cmp"
-	"slices"
-	"strings"
-
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/suggest"
-
-	"github.com/gavel-evals/gavel/controller/plan"
 )
 
 // A Selection selects cases of the working tree for a command, and decides whether

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/programs"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -133,7 +132,7 @@ func (j remoteJudge) Judge(ctx context.Context, side string, cfg run.Config, job
 // An Opener opens targets for a checkout.
 type Opener struct {
 	// Programs runs the command provider's programs, and Transport carries HTTP.
-	Programs  *programs.Runner
+	Programs  *controller.ProgramRunner
 	Transport http.RoundTripper
 	// Commit and PullRequest fill a url_template. Commit defaults to the checkout's,
 	// and PullRequest is 0 without one.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
-	"github.com/gavel-evals/gavel/controller/programs"
 )
 
 // Sandbox has the permissions of the repository's programs. They are set by the caller
@@ -66,7 +66,7 @@ func (a *App) Unconfined(ctx context.Context) bool {
 }
 
 // Programs returns a runner for the programs of one execution.
-func (a *App) Programs(ctx context.Context) (*programs.Runner, error) {
+func (a *App) Programs(ctx context.Context) (*controller.ProgramRunner, error) {
 	policy, err := a.Sandbox.policy(a.Path)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (a *App) Programs(ctx context.Context) (*programs.Runner, error) {
 	if a.LedgerFile != "" {
 		own = append(own, a.LedgerFile)
 	}
-	return programs.New(ctx, programs.Config{
+	return controller.NewProgramRunner(ctx, controller.ProgramsConfig{
 		Give: "--sandbox-read PATH gives them to programs", Own: own,
 		Policy: policy, Less: "--sandbox partial runs them with what there is, --sandbox off without",
 		Log: func(line string) { fmt.Fprintf(a.Stderr, "gavel: %s\n", line) },

@@ -1,4 +1,4 @@
-package programs
+package controller
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
@@ -23,13 +22,13 @@ import (
 // TestTrees exports a commit once, shows programs base's files if they may not see the
 // head's, and removes its exports.
 func TestTrees(t *testing.T) {
-	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
-	base := controller.Checkout{Commit: "b", FS: fstest.MapFS{"judges/say.sh": {Data: []byte("cat ../word"), Mode: 0o644}, "word": {Data: []byte("base")}}}
-	head := controller.Checkout{Commit: "h", FS: fstest.MapFS{"judges/say.sh": base.FS.(fstest.MapFS)["judges/say.sh"], "word": {Data: []byte("head")}}}
+	r := NewProgramRunner(t.Context(), ProgramsConfig{Policy: sandbox.Policy{Accept: sandbox.Off}})
+	base := Checkout{Commit: "b", FS: fstest.MapFS{"judges/say.sh": {Data: []byte("cat ../word"), Mode: 0o644}, "word": {Data: []byte("base")}}}
+	head := Checkout{Commit: "h", FS: fstest.MapFS{"judges/say.sh": base.FS.(fstest.MapFS)["judges/say.sh"], "word": {Data: []byte("head")}}}
 	careful := head
 	careful.Programs = &base
 	for _, tt := range []struct {
-		state controller.Checkout
+		state Checkout
 		want  string
 	}{{base, "base"}, {head, "head"}, {careful, "base"}} {
 		out, err := r.Judges(tt.state)(t.Context(), evaluate.Start{Program: evaluator.Program{Argv: []string{"sh", "say.sh"}, Dir: "judges"}})
@@ -41,7 +40,7 @@ func TestTrees(t *testing.T) {
 		t.Errorf("%d trees, want 2", len(r.trees))
 	}
 	here := t.TempDir()
-	if _, dir, err := r.Box(t.Context(), controller.Checkout{Commit: controller.Worktree, Dir: here}); err != nil || dir != here {
+	if _, dir, err := r.Box(t.Context(), Checkout{Commit: Worktree, Dir: here}); err != nil || dir != here {
 		t.Errorf("the working tree is %s, %v, want it where it is", dir, err)
 	}
 	if err := r.Close(); err != nil {
@@ -56,9 +55,9 @@ func TestTrees(t *testing.T) {
 
 // TestTimeoutOfTheCase bounds the programs that judge it, and says so.
 func TestTimeoutOfTheCase(t *testing.T) {
-	r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
+	r := NewProgramRunner(t.Context(), ProgramsConfig{Policy: sandbox.Policy{Accept: sandbox.Off}})
 	defer r.Close()
-	checkout := controller.Checkout{Commit: "b", FS: fstest.MapFS{"hang.sh": {Data: []byte("while :; do :; done"), Mode: 0o644}}}
+	checkout := Checkout{Commit: "b", FS: fstest.MapFS{"hang.sh": {Data: []byte("while :; do :; done"), Mode: 0o644}}}
 	_, err := r.Judges(checkout)(t.Context(), evaluate.Start{Program: evaluator.Program{Argv: []string{"sh", "hang.sh"}, Timeout: 50 * time.Millisecond}})
 	if want := "sh: it timed out after 50ms: nothing on stderr; timeout_seconds of the case bounds its programs"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
@@ -72,15 +71,15 @@ func TestWithhold(t *testing.T) {
 		"agent": {Name: "agent", Provider: config.Command, Argv: []string{"sh"}},
 		"bot":   {Name: "bot", Provider: config.Mock},
 	}
-	p := controller.Unplanned(controller.Request{Head: controller.Checkout{Config: cfg}})
+	p := Unplanned(Request{Head: Checkout{Config: cfg}})
 	row := func(target string) plan.Row {
 		return plan.Row{Key: "k", Target: target, Action: plan.Run, Head: &schema.CaseInfo{Key: "k"}, HeadCase: &schema.Case{}}
 	}
-	broken := New(t.Context(), Config{Policy: sandbox.Policy{Accept: "nowhere"}}).Withhold(p, nil)
+	broken := NewProgramRunner(t.Context(), ProgramsConfig{Policy: sandbox.Policy{Accept: "nowhere"}}).Withhold(p, nil)
 	if broken(row("agent")) == "" || broken(row("bot")) != "" {
 		t.Errorf("withheld the agent with %q and the model with %q", broken(row("agent")), broken(row("bot")))
 	}
-	works := New(t.Context(), Config{Policy: sandbox.Policy{Accept: sandbox.Off}})
+	works := NewProgramRunner(t.Context(), ProgramsConfig{Policy: sandbox.Policy{Accept: sandbox.Off}})
 	if reason := works.Withhold(p, nil)(row("agent")); reason != "" {
 		t.Errorf("withheld the agent: %s", reason)
 	}
@@ -117,10 +116,10 @@ func TestHiddenInWorkTrees(t *testing.T) {
 	}
 	defer work.Close()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	r := New(t.Context(), Config{
+	r := NewProgramRunner(t.Context(), ProgramsConfig{
 		Policy: sandbox.Policy{Read: []string{at("a.env"), at("link"), elsewhere, filepath.Dir(dir)}}, Own: []string{at("book.db")}, Give: "give",
 	})
-	state := controller.Checkout{Commit: controller.Worktree, Dir: dir, FS: work}
+	state := Checkout{Commit: Worktree, Dir: dir, FS: work}
 	hidden, err := r.hiddenIn(state)
 	want := sandbox.Hidden{
 		Names: []string{".git", "b.env", "book.db", "book.db-wal", "book.db.definitions", "c.env", "d.env", "e.env"},
@@ -136,7 +135,7 @@ func TestHiddenInWorkTrees(t *testing.T) {
 		t.Errorf("the second time: %v, %v", again, err)
 	}
 	state.FS = fstest.MapFS{}
-	if hidden, err := New(t.Context(), Config{}).hiddenIn(state); err != nil || len(hidden.Names) > 0 {
+	if hidden, err := NewProgramRunner(t.Context(), ProgramsConfig{}).hiddenIn(state); err != nil || len(hidden.Names) > 0 {
 		t.Errorf("without git: %v, %v", hidden, err)
 	}
 }

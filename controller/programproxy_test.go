@@ -1,4 +1,4 @@
-package programs
+package controller
 
 import (
 	"context"
@@ -11,21 +11,10 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
-
-func TestMain(m *testing.M) {
-	switch {
-	case sandbox.ServeChild():
-	case len(os.Args) == 2 && os.Args[1] == "grade":
-		grade()
-	default:
-		os.Exit(m.Run())
-	}
-}
 
 // grade is a program that asks a model as the libraries for the format do.
 func grade() {
@@ -53,14 +42,14 @@ func TestAProgramAsksAModel(t *testing.T) {
 	}
 	for _, mode := range []sandbox.Mode{sandbox.Isolated, sandbox.Off} {
 		t.Run(string(mode), func(t *testing.T) {
-			r := New(t.Context(), Config{Policy: sandbox.Policy{Accept: mode, Read: []string{self}}})
+			r := NewProgramRunner(t.Context(), ProgramsConfig{Policy: sandbox.Policy{Accept: mode, Read: []string{self}}})
 			defer r.Close()
 			asked := ""
 			proxy := evaluate.NewProxy("judge", 1, func(_ context.Context, _, question string) (string, error) {
 				asked = question
 				return "It is.", nil
 			})
-			out, err := r.Judges(controller.Checkout{Commit: "c", FS: fstest.MapFS{"x": {}}})(t.Context(), evaluate.Start{
+			out, err := r.Judges(Checkout{Commit: "c", FS: fstest.MapFS{"x": {}}})(t.Context(), evaluate.Start{
 				Program: evaluator.Program{Argv: []string{self, "grade"}}, Proxy: proxy,
 			})
 			var unavailable *sandbox.Unavailable

@@ -1,10 +1,4 @@
-// Package programs runs the programs of a repository during one execution of a plan:
-// agents that are commands, and programs that judge.
-//
-// Most callers create a [Runner] with [New], pass its methods to the [controller.Host]
-// and close it at the end. All programs share one sandbox, opened at first use, and
-// each commit has one exported tree.
-package programs
+package controller
 
 import (
 	"cmp"
@@ -17,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -36,8 +29,8 @@ const (
 	judgeTime = 2 * time.Minute
 )
 
-// A Config has the policy for programs, and texts for people.
-type Config struct {
+// A ProgramsConfig has the policy for programs, and texts for people.
+type ProgramsConfig struct {
 	Policy sandbox.Policy
 	// Less explains how the operator accepts less than the policy.
 	Less string
@@ -50,9 +43,9 @@ type Config struct {
 	Log func(line string)
 }
 
-// A Runner runs programs. It is safe for concurrent use.
-type Runner struct {
-	cfg  Config
+// A ProgramRunner runs programs. It is safe for concurrent use.
+type ProgramRunner struct {
+	cfg  ProgramsConfig
 	open func() (*sandbox.Box, error)
 
 	mu     sync.Mutex // guards trees, hidden and views
@@ -61,9 +54,9 @@ type Runner struct {
 	views  map[viewKey]sandbox.Hidden
 }
 
-// New returns a Runner; it does nothing until the first program. ctx bounds the opening
+// NewProgramRunner returns a ProgramRunner; it does nothing until the first program. ctx bounds the opening
 // of the sandbox.
-func New(ctx context.Context, cfg Config) *Runner {
+func NewProgramRunner(ctx context.Context, cfg ProgramsConfig) *ProgramRunner {
 	open := func() (*sandbox.Box, error) {
 		box, err := sandbox.Open(ctx, cfg.Policy)
 		var unavailable *sandbox.Unavailable
@@ -75,12 +68,12 @@ func New(ctx context.Context, cfg Config) *Runner {
 		}
 		return box, err
 	}
-	return &Runner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}, views: map[viewKey]sandbox.Hidden{}}
+	return &ProgramRunner{cfg: cfg, open: sync.OnceValues(open), trees: map[string]*sandbox.Folder{}, hidden: map[string]sandbox.Hidden{}, views: map[viewKey]sandbox.Hidden{}}
 }
 
 // Withhold also withholds cases whose programs cannot run here, unless they are
 // withheld for another reason.
-func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
+func (r *ProgramRunner) Withhold(p *Prepared, otherwise func(plan.Row) string) func(plan.Row) string {
 	return p.WithholdPrograms(otherwise, func() string {
 		if err := r.Available(); err != nil {
 			return err.Error()
@@ -91,7 +84,7 @@ func (r *Runner) Withhold(p *controller.Prepared, otherwise func(plan.Row) strin
 
 // Warn adds a notice to the plan if programs see more than the digested files, since
 // files are not hidden from them.
-func (r *Runner) Warn(p *controller.Prepared) {
+func (r *ProgramRunner) Warn(p *Prepared) {
 	if p.Ledger() == nil || !p.Ledger().Unconfined() {
 		return
 	}
@@ -109,7 +102,7 @@ func (r *Runner) Warn(p *controller.Prepared) {
 
 // Available returns nil if programs can run on this machine as strictly as the policy
 // demands; else the error names the missing part.
-func (r *Runner) Available() error {
+func (r *ProgramRunner) Available() error {
 	_, err := r.open()
 	return err
 }
@@ -118,7 +111,7 @@ func (r *Runner) Available() error {
 // files. In a working tree those are the tracked and trackable files, and the
 // operator's; they are determined once. [sandbox.Box.Showing] restricts a program to a
 // part of them.
-func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, string, error) {
+func (r *ProgramRunner) Box(ctx context.Context, s Checkout) (*sandbox.Box, string, error) {
 	box, err := r.open()
 	if err != nil {
 		return nil, "", err
@@ -140,7 +133,7 @@ func (r *Runner) Box(ctx context.Context, s controller.Checkout) (*sandbox.Box, 
 	return box.Hiding(hidden).Having(view{runner: r, checkout: s, dir: s.Dir, hidden: hidden}), s.Dir, nil
 }
 
-func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error) {
+func (r *ProgramRunner) tree(ctx context.Context, s Checkout) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if folder, ok := r.trees[s.Commit]; ok {
@@ -160,13 +153,13 @@ func (r *Runner) tree(ctx context.Context, s controller.Checkout) (string, error
 }
 
 // Judges runs the programs that judge cases of a checkout.
-func (r *Runner) Judges(s controller.Checkout) evaluate.Programs {
+func (r *ProgramRunner) Judges(s Checkout) evaluate.Programs {
 	return func(ctx context.Context, start evaluate.Start) ([]byte, error) {
 		whole, dir, err := r.Box(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		box, err := shown(whole, start)
+		box, err := shownView(whole, start)
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +203,7 @@ func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspa
 }
 
 // Close removes the exported trees.
-func (r *Runner) Close() error {
+func (r *ProgramRunner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error

@@ -1,4 +1,4 @@
-package programs
+package controller
 
 import (
 	"io/fs"

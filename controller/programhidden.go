@@ -1,4 +1,4 @@
-package programs
+package controller
 
 import (
 	"fmt"
@@ -8,13 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
 
 // hiddenIn returns the part of a working tree that programs do not see.
-func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
+func (r *ProgramRunner) hiddenIn(s Checkout) (sandbox.Hidden, error) {
 	work, ok := s.FS.(gitrepo.NotedFS)
 	if !ok {
 		return sandbox.Hidden{}, nil
@@ -25,10 +24,10 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 		return known, nil
 	}
 	view := gitrepo.View{
-		Shown: inside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{gitrepo.OwnFolder},
+		Shown: pathsInside(s.Dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path)), Own: []string{gitrepo.OwnFolder},
 	}
-	for _, name := range inside(s.Dir, r.cfg.Own) {
-		view.Own = append(view.Own, family(work, name)...)
+	for _, name := range pathsInside(s.Dir, r.cfg.Own) {
+		view.Own = append(view.Own, familyFiles(work, name)...)
 	}
 	names, err := gitrepo.Hidden(work, view)
 	if err != nil {
@@ -41,11 +40,11 @@ func (r *Runner) hiddenIn(s controller.Checkout) (sandbox.Hidden, error) {
 
 // inside returns the paths in a folder, relative to it. A link counts at its own place
 // and at its target; a folder that contains dir does not count.
-func inside(dir string, paths []string) []string {
-	dir = real(dir)
+func pathsInside(dir string, paths []string) []string {
+	dir = realPath(dir)
 	var names []string
 	for _, p := range paths {
-		for _, p := range []string{filepath.Join(real(filepath.Dir(p)), filepath.Base(p)), real(p)} {
+		for _, p := range []string{filepath.Join(realPath(filepath.Dir(p)), filepath.Base(p)), realPath(p)} {
 			if name, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(name) {
 				names = append(names, filepath.ToSlash(name))
 			}
@@ -56,7 +55,7 @@ func inside(dir string, paths []string) []string {
 }
 
 // real resolves the links in the existing part of a path.
-func real(p string) string {
+func realPath(p string) string {
 	if out, err := filepath.EvalSymlinks(p); err == nil {
 		return out
 	}
@@ -64,7 +63,7 @@ func real(p string) string {
 }
 
 // family returns a file with related files next to it, such as a database's log.
-func family(files fs.FS, name string) []string {
+func familyFiles(files fs.FS, name string) []string {
 	out := []string{name}
 	list, err := fs.ReadDir(files, path.Dir(name))
 	if err != nil {
@@ -81,7 +80,7 @@ func family(files fs.FS, name string) []string {
 
 // hint explains which hidden files a failed program may miss; empty if only
 // unrevealable files are hidden.
-func (r *Runner) hint(names []string) string {
+func (r *ProgramRunner) hint(names []string) string {
 	const most = 3
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return name == ".git" || gitrepo.Covers(gitrepo.OwnFolder, name) || slices.ContainsFunc(r.cfg.Own, func(own string) bool {

@@ -1,4 +1,4 @@
-package programs
+package controller
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -18,8 +17,8 @@ import (
 
 // A view decides which files of a checkout programs see.
 type view struct {
-	runner   *Runner
-	checkout controller.Checkout
+	runner   *ProgramRunner
+	checkout Checkout
 	// dir has the files, and hidden are the ones that no program sees.
 	dir    string
 	hidden sandbox.Hidden
@@ -33,7 +32,7 @@ type viewKey struct {
 
 // shown returns the sandbox for a program that sees its source files and its input
 // files.
-func shown(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
+func shownView(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
 	if start.Built == nil {
 		return box, nil
 	}
@@ -50,7 +49,7 @@ func (v view) Hidden(what sandbox.View) (sandbox.Hidden, error) {
 	if known, ok := r.views[key]; ok {
 		return known, nil
 	}
-	requested := inside(v.dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path))
+	requested := pathsInside(v.dir, slices.Concat(r.cfg.Policy.Read, r.cfg.Policy.Path))
 	names, err := sandbox.Besides(v.dir, what, requested)
 	if err != nil {
 		return sandbox.Hidden{}, fmt.Errorf("find the files that a program sees: %w", err)
