@@ -34,18 +34,12 @@ type CaseFilter struct {
 var labels = [...]struct {
 	name string
 	of   func(*schema.CaseInfo) []string
-	// absent are the dialects without the label.
-	absent []string
 }{
-	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }, []string{schema.DialectDomain, schema.DialectPromptval}},
-	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }, []string{
-		schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
-	}},
-	{"domain", func(c *schema.CaseInfo) []string { return groupOf(c, 0) }, nil},
-	{"level", func(c *schema.CaseInfo) []string { return groupOf(c, 1) }, nil},
-	{"status", func(c *schema.CaseInfo) []string { return []string{cmp.Or(c.Labels.Status, statusActive)} }, []string{
-		schema.DialectDomain, schema.DialectEvalcase, schema.DialectPromptval, schema.DialectMatrix,
-	}},
+	{"tag", func(c *schema.CaseInfo) []string { return c.Labels.Tags }},
+	{"difficulty", func(c *schema.CaseInfo) []string { return []string{c.Labels.Difficulty} }},
+	{"domain", func(c *schema.CaseInfo) []string { return groupOf(c, 0) }},
+	{"level", func(c *schema.CaseInfo) []string { return groupOf(c, 1) }},
+	{"status", func(c *schema.CaseInfo) []string { return []string{cmp.Or(c.Labels.Status, statusActive)} }},
 }
 
 // A Choice is a CaseFilter in use. It remembers the properties of the cases that it has
@@ -87,7 +81,7 @@ func (c *Choice) Func() func(*schema.CaseInfo) bool {
 		}
 		for i, label := range labels {
 			has := label.of(tc)
-			if admitted && !sharesOne(c.wanted[i], has) && slices.Contains(label.absent, tc.Dialect) {
+			if admitted && !sharesOne(c.wanted[i], has) && tc.Traits().LacksLabel(label.name) {
 				if c.lacking[i][tc.Dialect] == nil {
 					c.lacking[i][tc.Dialect] = map[string]bool{}
 				}
@@ -267,7 +261,7 @@ func sharesOne(wanted, has []string) bool {
 
 // group returns the i-th group of a case of the domain dialect.
 func groupOf(c *schema.CaseInfo, i int) []string {
-	if c.Dialect != schema.DialectDomain || i >= len(c.Labels.Groups) {
+	if !c.Traits().Levels || i >= len(c.Labels.Groups) {
 		return nil
 	}
 	return c.Labels.Groups[i : i+1]

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 // listSamples adds the result of each of several samples to head's outcomes, for files
@@ -16,7 +15,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 	}
 	var rows []plan.Row
 	for _, r := range e.p.Plan.Rows {
-		if r.Head != nil && r.Head.Dialect == schema.DialectEvalcase && e.in.Head[r.Head.ID()].Result.Samples > 1 {
+		if r.Head != nil && r.Head.Traits().ListsSamples && e.in.Head[r.Head.ID()].Result.Samples > 1 {
 			rows = append(rows, r)
 		}
 	}

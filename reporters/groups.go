@@ -31,7 +31,7 @@ type GroupRow struct {
 
 // title returns a dialect's word for its groups.
 func title(dialect string) string {
-	if dialect == schema.DialectDomain {
+	if schema.TraitsOf(dialect).Levels {
 		return "By domain and level"
 	}
 	return "By suite"

@@ -16,7 +16,7 @@ const (
 )
 
 // A Case is one test of one target, compiled from any dialect. Nothing after the compile step knows a
-// dialect, except to show a score in its native scale. A Case is read-only once it is compiled.
+// dialect but by its [Traits]. A Case is read-only once it is compiled.
 type Case struct {
 	CaseInfo
 

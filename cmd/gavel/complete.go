@@ -124,7 +124,7 @@ func (a *App) known(cmd *cobra.Command) (out known) {
 			if c.Dialect == schema.DialectTestcase {
 				out.tags = append(out.tags, testcase.Tags()...)
 			}
-			if groups := c.Labels.Groups; c.Dialect == schema.DialectDomain && len(groups) > 1 {
+			if groups := c.Labels.Groups; c.Traits().Levels && len(groups) > 1 {
 				out.domains, out.levels = append(out.domains, groups[0]), append(out.levels, groups[1])
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/schema"
 )
 
 func explainCommand(a *App) *cobra.Command {
@@ -73,7 +72,7 @@ func explainCase(ctx context.Context, a *App, w *workspace, e explanation) error
 	if err != nil {
 		return err
 	}
-	if row.Head != nil && row.Head.Dialect == schema.DialectTestcase {
+	if row.Head != nil && row.Head.Traits().Identified {
 		if out.Identity, err = explain.IdentityAt(ctx, w.Repo, row.HeadCase, prepared.Head().Config.Settings()); err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, err
 	for _, ev := range c.Evaluators {
 		out.Evaluator = append(out.Evaluator, Evaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
-	out.scale = schema.ShownScale(c.Dialect)
+	out.scale = c.Traits().Scale
 	return out, out.read(ctx, store, digests)
 }
 

@@ -60,7 +60,7 @@ func AddIdentities(ctx context.Context, repo *gitrepo.Repository, rows []report.
 	pasts := map[string]History{}
 	for i := range rows {
 		c := heads[rows[i].Key]
-		if c == nil || c.Dialect != schema.DialectTestcase {
+		if c == nil || !c.Traits().Identified {
 			continue
 		}
 		file := c.Origin.File

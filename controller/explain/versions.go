@@ -13,7 +13,7 @@ import (
 // differing lists rules of a case that differ between versions of promptfoo. The later
 // version applies; each sentence describes it and the rule of 0.118.
 func differing(c *schema.Case) []string {
-	if c.Dialect != schema.DialectMatrix {
+	if c.Row == nil {
 		return nil
 	}
 	var found []string

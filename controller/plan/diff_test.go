@@ -143,7 +143,7 @@ func TestNumberedParts(t *testing.T) {
 func TestReasonNamesEveryChangedFile(t *testing.T) {
 	row := func(text, system, word string) *schema.Case {
 		c := measuredBy(keywords(1, word))
-		c.Dialect, c.Origin.File, c.System = schema.DialectMatrix, "rows.csv", system
+		c.Row, c.Origin.File, c.System = &schema.Row{}, "rows.csv", system
 		c.Drive.Messages[0].Content = text
 		c.Inputs = []schema.Input{
 			{File: "m.yaml", Role: "definition"}, {File: "more.csv", Role: "other tests"}, {File: "p.txt", Role: "prompt"}, {File: "rows.csv", Role: "tests"}, {File: "v.txt", Role: "variable"}, {File: "x.py", Role: "program"},
@@ -176,7 +176,7 @@ func TestReasonNamesEveryChangedFile(t *testing.T) {
 		want string
 		base *schema.Case
 	}{{"messages changed in p.txt", was}, {"messages changed in m.yaml and v.txt", row("a", "", "w")}} {
-		if tt.base.Row == nil {
+		if tt.base != was {
 			tt.base.Row = &schema.Row{Prompt: "b", PromptFile: "p.txt", Vars: map[string]json.RawMessage{"q": json.RawMessage("1")}}
 		}
 		state := side(tt.base)

@@ -161,7 +161,7 @@ func (d *digester) execution() {
 	}
 	if c.System != "" {
 		files := layerFiles(c.Layers)
-		if c.Dialect == schema.DialectMatrix {
+		if c.Row != nil {
 			files = append(files, d.sending()...)
 		}
 		d.long(Execution, "system prompt", c.System, files...)
@@ -369,7 +369,7 @@ func (d *digester) short(layer Layer, name, text string, files ...string) {
 // notation.
 func (d *digester) score(name string, x float64, files ...string) {
 	d.long(Decision, name, decimal(x), files...)
-	d.parts[len(d.parts)-1].Show = schema.NativeScore(d.c.Dialect, x)
+	d.parts[len(d.parts)-1].Show = d.c.Traits().Show(x)
 }
 
 // long adds a part by its text.

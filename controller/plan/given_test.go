@@ -68,7 +68,7 @@ func TestWriterVersion(t *testing.T) {
 // TestFilesOfTools: a tool of a row is written where its provider is, or in a file of its own.
 func TestFilesOfTools(t *testing.T) {
 	c := tc("a", "1", 0.7)
-	c.Dialect, c.Tools = schema.DialectMatrix, []schema.Tool{{Name: "search"}}
+	c.Row, c.Tools = &schema.Row{}, []schema.Tool{{Name: "search"}}
 	c.Inputs = []schema.Input{{File: "m.yaml", Role: "definition"}, {File: "tools.yaml", Role: "tool"}, {File: "p.py", Role: "program"}}
 	for _, p := range Digest(c, &Environment{}).Parts() {
 		if p.Name == "tool search" && (!slices.Contains(p.Files, "tools.yaml") || !slices.Contains(p.Files, "m.yaml") || slices.Contains(p.Files, "p.py")) {

@@ -34,7 +34,7 @@ func (d *digester) sending() []string {
 	}
 	files := []string{d.c.Origin.File}
 	for _, in := range d.c.Inputs {
-		if d.c.Dialect == schema.DialectMatrix && slices.Contains([]string{"definition", "prompt", "tests", "variable"}, in.Role) {
+		if d.c.Row != nil && slices.Contains([]string{"definition", "prompt", "tests", "variable"}, in.Role) {
 			files = append(files, in.File)
 		}
 	}
@@ -46,7 +46,7 @@ func (d *digester) sending() []string {
 // offering returns the files that a tool may be written in. A row of a matrix has it in
 // its provider's file, or in a file of tools named there.
 func (d *digester) offering(t schema.Tool) []string {
-	if d.bare || d.c.Dialect != schema.DialectMatrix || t.File != "" {
+	if d.bare || d.c.Row == nil || t.File != "" {
 		return []string{t.File}
 	}
 	return append(slices.Clone(d.sending()), d.roles("tool")...)

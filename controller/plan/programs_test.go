@@ -211,7 +211,7 @@ func TestEveryFieldOfARuleDecides(t *testing.T) {
 func TestTheFileOfAPrompt(t *testing.T) {
 	row := func(text string) *schema.Case {
 		c := tc("rows", text, 1)
-		c.Dialect, c.Origin.File = schema.DialectMatrix, "rows.csv"
+		c.Row, c.Origin.File = &schema.Row{}, "rows.csv"
 		c.Inputs = []schema.Input{
 			{File: "config.yaml", Role: "definition"}, {File: "judge.js", Role: "program"}, {File: "prompt.txt", Role: "prompt"},
 			{File: "rows.csv", Role: "tests"}, {File: "value.json", Role: "variable"},

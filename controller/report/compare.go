@@ -310,18 +310,10 @@ func evaluatorScores(results []verdict.EvaluatorResult) []EvaluatorScore {
 }
 
 // NativeScale returns the highest score in the notation of the row's dialect.
-func (row *Row) NativeScale() float64 {
-	switch row.Dialect {
-	case schema.DialectTestcase:
-		return 5
-	case schema.DialectPromptval:
-		return 10
-	}
-	return 1
-}
+func (row *Row) NativeScale() float64 { return schema.TraitsOf(row.Dialect).TopScore }
 
 // Scale returns the factor for showing the row's scores.
-func (row *Row) Scale() float64 { return schema.ShownScale(row.Dialect) }
+func (row *Row) Scale() float64 { return schema.TraitsOf(row.Dialect).Scale }
 
 // Shown formats a score of the row: 8.87/10, or 0.89.
 func (row *Row) Shown(x *float64) string { return textfmt.OutOf(x, row.Scale()) }

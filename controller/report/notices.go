@@ -214,7 +214,7 @@ func weakerRules(base, head *schema.Case) []string {
 		is := head.Evaluators[i].Rule
 		if is.Threshold < was.Rule.Threshold {
 			out = append(out, fmt.Sprintf("lowers the threshold of %s: %s → %s", was.Name,
-				schema.NativeScore(base.Dialect, was.Rule.Threshold), schema.NativeScore(head.Dialect, is.Threshold)))
+				base.Traits().Show(was.Rule.Threshold), head.Traits().Show(is.Threshold)))
 		}
 		if is.Need > 0 && is.Need < was.Rule.Need || was.Rule.Need == 0 && is.Need > 0 {
 			out = append(out, fmt.Sprintf("lowers the matches that %s needs: %s → %d", was.Name, needed(was.Rule.Need), is.Need))
@@ -233,7 +233,7 @@ func lowerBands(base, head *schema.Case) []string {
 	case is == nil:
 		return nil
 	case was == nil:
-		return []string{fmt.Sprintf("passes with a score of %s, where every evaluator had to pass", schema.NativeScore(head.Dialect, is.Pass))}
+		return []string{fmt.Sprintf("passes with a score of %s, where every evaluator had to pass", head.Traits().Show(is.Pass))}
 	}
 	var out []string
 	for _, band := range []struct {
@@ -242,7 +242,7 @@ func lowerBands(base, head *schema.Case) []string {
 	}{{"threshold", was.Pass, is.Pass}, {"borderline", was.Borderline, is.Borderline}} {
 		if band.is < band.was && (band.name == "threshold" || was.Borderline != was.Pass || is.Borderline != is.Pass) {
 			out = append(out, fmt.Sprintf("lowers the %s of the case: %s → %s", band.name,
-				schema.NativeScore(base.Dialect, band.was), schema.NativeScore(head.Dialect, band.is)))
+				base.Traits().Show(band.was), head.Traits().Show(band.is)))
 		}
 	}
 	return out
