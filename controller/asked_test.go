@@ -326,7 +326,7 @@ func TestUndecidedScores(t *testing.T) {
 		reason string
 	}{
 		{"error", []string{"say no"}, 0, "1 case ended in an error; min_score 0.9 is not decided: 1 active case has no verdict"},
-		{"budget", nil, 3, "2 cases were not run, since the budget of 3 calls is not enough; min_score 0.9 is not decided: 2 active cases have no verdict"},
+		{"budget", nil, 4, "1 case was not run, since the budget of 4 calls is not enough; min_score 0.9 is not decided: 1 active case has no verdict"},
 	} {
 		for _, trust := range []ledger.Trust{operator, {Level: ledger.LevelPull, Repository: "o/r", PullRequest: 1}} {
 			t.Run(tt.name+" "+trust.Repository, func(t *testing.T) {

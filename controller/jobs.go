@@ -11,13 +11,14 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// split separates base's jobs that share an execution with head from the others.
-func split(base, head []run.Job) (alike, others []run.Job) {
+// split separates the jobs that share an execution with one of the other side from those
+// that do not.
+func split(jobs, other []run.Job) (alike, others []run.Job) {
 	asked := map[string]bool{}
-	for _, j := range head {
+	for _, j := range other {
 		asked[j.Digests.E] = true
 	}
-	for _, j := range base {
+	for _, j := range jobs {
 		if asked[j.Digests.E] {
 			alike = append(alike, j)
 		} else {
@@ -25,6 +26,32 @@ func split(base, head []run.Job) (alike, others []run.Job) {
 		}
 	}
 	return alike, others
+}
+
+// pair returns the jobs whose case is open on both sides, in the same order, and the
+// others of each side.
+func (p *Prepared) pair(head, base []run.Job) (both step, atHead, atBase []run.Job) {
+	left := make(map[*schema.Case]run.Job, len(base))
+	for _, j := range base {
+		left[j.Case] = j
+	}
+	rows := p.rowsByHead()
+	for _, h := range head {
+		b, open := left[rows[h.Case.ID()].BaseCase]
+		if !open {
+			atHead = append(atHead, h)
+			continue
+		}
+		delete(left, b.Case)
+		both.head, both.base = append(both.head, h), append(both.base, b)
+	}
+	run.Pair(both.head, both.base)
+	for _, j := range base {
+		if _, open := left[j.Case]; open {
+			atBase = append(atBase, j)
+		}
+	}
+	return both, atHead, atBase
 }
 
 // withhold records the cases that are not judged.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
@@ -82,46 +84,91 @@ func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err e
 		}
 	}
 	e.withhold()
-	batches := j.batches()
+	steps := j.steps()
 	total := 0
-	for _, b := range batches {
-		total += len(b.jobs)
+	for _, s := range steps {
+		total += len(s.head) + len(s.base)
 	}
 	j.progress.begin(total)
 	complete = true
-	for _, b := range batches {
-		if b.side == j.base { // without cases that still have no verdict at head
-			left := slices.DeleteFunc(b.jobs, e.p.lacksVerdict(e.in.Head))
-			j.progress.leaveOut(len(b.jobs) - len(left))
-			b.jobs = left
-		}
-		if len(b.jobs) == 0 {
-			continue
-		}
-		outcomes, err := j.run(ctx, b)
-		complete = e.collect(b, outcomes) && complete
+	for _, s := range steps {
+		// Without cases that still have no verdict at head. Those of the step itself are
+		// judged at the same time.
+		left := slices.DeleteFunc(s.base, e.p.lacksVerdict(e.in.Head))
+		j.progress.leaveOut(len(s.base) - len(left))
+		done, err := j.judge(ctx, jobBatch{j.head, s.head}, jobBatch{j.base, left})
+		complete = complete && done
 		if err != nil {
-			return false, fmt.Errorf("judge %s: %w", b.side.is, err)
+			return false, err
 		}
 	}
 	return complete, nil
 }
 
-// batches returns the open jobs of the plan in order: head's cases, whose verdicts
-// decide, and then base's cases for the comparison. Questions shared by both sides run
-// first at base, since head may always read base's samples, while base may not read the
-// ones stored by a stranger's head.
-func (j *judging) batches() []jobBatch {
+// judge judges batches at the same time and collects their outcomes.
+func (j *judging) judge(ctx context.Context, batches ...jobBatch) (complete bool, err error) {
+	outcomes := make([][]run.Outcome, len(batches))
+	var group errgroup.Group
+	for i, b := range batches {
+		if len(b.jobs) == 0 {
+			continue
+		}
+		group.Go(func() (err error) {
+			if outcomes[i], err = j.run(ctx, b); err != nil {
+				return fmt.Errorf("judge %s: %w", b.side.is, err)
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	complete = true
+	for i, b := range batches {
+		complete = j.e.collect(b, outcomes[i]) && complete
+	}
+	return complete, err
+}
+
+// A step is what is judged at the same time.
+type step struct{ head, base []run.Job }
+
+// steps returns the open jobs of the plan in order. Cases that are open on both sides are
+// judged in chunks of the same cases at the same time, so that a bad minute of a provider
+// reaches both sides alike. Questions shared by both sides run first at base, since head
+// may always read base's samples, while base may not read the ones stored by a stranger's
+// head. The budget is for affected cases: cases that only the gate requests come last.
+func (j *judging) steps() []step {
 	p, known := j.e.p, j.e.in
 	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(known.Head))
 	base := slices.DeleteFunc(p.baseJobs(known.Base), p.lacksVerdict(known.Head))
 	askedAtBase := slices.DeleteFunc(p.askedAtBase(), p.lacksVerdict(known.Head))
 	p.setNeeds(head, base)
 	p.setNeeds(nil, askedAtBase)
-	alike, others := split(base, head)
 	affected, asked := p.withoutAsked(head)
-	// The budget is for affected cases: cases that only the gate requests come last.
-	return []jobBatch{{j.base, alike}, {j.head, affected}, {j.base, others}, {j.base, askedAtBase}, {j.head, asked}}
+	alike, others := split(base, head)
+	both, alone, rest := p.pair(affected, others)
+	size := j.chunkSize(affected)
+	var steps []step
+	for i := range (len(both.head) + size - 1) / size {
+		from, to := i*size, min((i+1)*size, len(both.head))
+		steps = append(steps, step{both.head[from:to], both.base[from:to]})
+	}
+	for chunk := range slices.Chunk(alike, size) {
+		shared, others := split(alone, chunk)
+		steps, alone = append(steps, step{base: chunk}, step{head: shared}), others
+	}
+	return append(steps, step{alone, rest}, step{base: askedAtBase}, step{head: asked})
+}
+
+// chunkSize returns the number of cases in a chunk, which keeps the targets busy.
+func (j *judging) chunkSize(jobs []run.Job) int {
+	size, counted := 8, map[string]bool{}
+	for _, job := range jobs {
+		if !counted[job.Target] {
+			counted[job.Target] = true
+			size += 4 * limit.Concurrency(j.head.Config.Targets[job.Target])
+		}
+	}
+	return size
 }
 
 // run judges a batch.

@@ -777,7 +777,7 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 	},
 	{
 		name: "a burst of failures in head's minute", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
-		answer: echo, later: moving,
+		answer: echo,
 		reply: func(k int) string {
 			if k > 4 && k <= 14 {
 				return fmt.Sprintf("busy %d", k)

@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// nextTo is the largest interval between the sides' first measurements that count as
-// simultaneous.
-const nextTo = time.Hour
+// nextTo is the maximum time between the first measurements of the sides that count as
+// taken at the same time, unless one sample takes longer.
+const nextTo = time.Minute
 
 // An entry is a compared case.
 type entry struct {
@@ -191,9 +191,9 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 		return err
 	}
 	for i, e := range entries {
-		e.known.Head.At = cmp.Or(e.known.Head.At, times[confirm.Head][i])
+		e.known.Head.At = cmp.Or(e.known.Head.At, times[confirm.Head][i].sampled)
 		if n := len(e.known.Base); n > 0 {
-			e.known.Base[n-1].At = cmp.Or(e.known.Base[n-1].At, times[confirm.Base][i])
+			e.known.Base[n-1].At = cmp.Or(e.known.Base[n-1].At, times[confirm.Base][i].sampled)
 		}
 	}
 	asks, of := map[ledger.Scope][]ledger.HistoryAsk{}, map[ledger.Scope][]int{}
@@ -201,7 +201,7 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 		if !e.hasPast() {
 			continue
 		}
-		scope, until := e.row.Base.Scope, times[confirm.Head][i]
+		scope, until := e.row.Base.Scope, times[confirm.Head][i].sampled
 		since := until.Add(-window)
 		if scope.NotBefore.After(since) {
 			since = scope.NotBefore
@@ -226,7 +226,7 @@ func (e *entry) hasPast() bool { return len(e.known.Base) > 0 && e.row.BaseCase 
 
 // times returns the times of each side's first outcomes: outcomes that are not stored
 // were measured in this run, which began at Started.
-func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time.Time, err error) {
+func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]moment, err error) {
 	for side := range out {
 		jobs := make([]run.Job, len(entries))
 		for i, e := range entries {
@@ -237,14 +237,28 @@ func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]time
 			return out, err
 		}
 		for _, d := range found {
-			at := c.Started
+			at := moment{sampled: c.Started, judged: c.Started}
 			if d != nil {
-				at = d.Oldest
+				at = moment{d.Oldest, d.Created, d.Duration / time.Duration(max(d.Samples, 1))}
 			}
 			out[side] = append(out[side], at)
 		}
 	}
 	return out, nil
+}
+
+// A moment is when a first outcome was sampled and judged.
+type moment struct {
+	sampled, judged time.Time
+	// sample is the duration of one sample.
+	sample time.Duration
+}
+
+// isNextTo reports whether two outcomes were taken at the same time. Neither a base that was
+// sampled long before head nor one that was judged long before it is next to it.
+func (m moment) isNextTo(other moment) bool {
+	apart := max(nextTo, m.sample, other.sample)
+	return m.sampled.Sub(other.sampled).Abs() <= apart && m.judged.Sub(other.judged).Abs() <= apart
 }
 
 // failed reports whether the first outcome of a side is an error.
@@ -273,9 +287,9 @@ func (e *entry) first(side confirm.Side) run.Job {
 
 // setHistory adds the measurements except the compared one, which was made at the time
 // base; head was made at the time head.
-func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
+func (e *entry) setHistory(found []ledger.Measurement, base, head moment) {
 	bar := e.known.Base[0].Verdict
-	if i := slices.IndexFunc(found, func(m ledger.Measurement) bool { return m.At.Equal(base) && m.Result.Verdict == bar }); i >= 0 {
+	if i := slices.IndexFunc(found, func(m ledger.Measurement) bool { return m.At.Equal(base.sampled) && m.Result.Verdict == bar }); i >= 0 {
 		found = slices.Delete(found, i, i+1)
 	}
 	var before []confirm.Outcome
@@ -285,7 +299,7 @@ func (e *entry) setHistory(found []ledger.Measurement, base, head time.Time) {
 		}
 	}
 	e.known.Base = append(before, e.known.Base...)
-	e.known.Fresh = len(before) == 0 && head.Sub(base).Abs() <= nextTo
+	e.known.Fresh = len(before) == 0 && head.isNextTo(base)
 	e.collected = 0
 	for _, m := range found {
 		if m.Collected && m.Result.Verdict.Rank() >= 0 {

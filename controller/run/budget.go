@@ -82,6 +82,8 @@ type Claim struct {
 	// likely is the claimed amount, and used the part that is spent or reserved. used
 	// is guarded by budget.mu.
 	likely, used ledger.Amount
+	// idle marks a claim of a case that has not begun: nobody waits for it to end.
+	idle bool
 }
 
 // Admit admits a case whose lease is held, or returns a [*Shortage] with the limit that
@@ -108,7 +110,7 @@ func (b *Budget) Admit(ctx context.Context, lease *ledger.Lease, need Need) (*Cl
 func (b *Budget) admit(ctx context.Context, c *Claim, peak ledger.Amount) (*Shortage, error) {
 	b.mu.Lock()
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(b.ahead(c)), peak)
-	waits := len(b.claims) > 0
+	waits := slices.ContainsFunc(b.claims, func(c *Claim) bool { return !c.idle })
 	b.mu.Unlock()
 	accounts := b.accounts()
 	if short == nil && len(accounts) > 0 {

@@ -45,6 +45,8 @@ type callConfig struct {
 type calledCase struct {
 	Costs *costs
 	Claim *Claim
+	// Half is nil if the case is judged alone.
+	Half *Half
 	// Context returns the context of a call that begins under ctx and ends after a
 	// timeout. It may outlive ctx if another run wants the reply.
 	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
@@ -137,6 +139,7 @@ var filtered = lazyregexp.New(`(?i)content.?(filter|policy|management)`)
 // begin waits for a permit and reserves the cost of the call.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
+	c.of.Half.meet(ctx, c.cfg.Clock)
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
 	if err == nil {
 		if err = c.of.Ended(ctx); err != nil {
@@ -154,6 +157,7 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 		c.of.Costs.Refuse(err)
 		return sending{err: budgetError(ctx, err)}
 	}
+	c.of.Half.begin()
 	return sending{permit: permit, reserved: reserved}
 }
 

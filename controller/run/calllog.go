@@ -72,7 +72,7 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 // newLog returns an empty log of the case, under its lease.
 func (c *caseRun) newLog(tc *schema.Case, digest string, ordinal int) *callLog {
 	log := &callLog{caseRun: c, tc: tc, digest: digest, ordinal: ordinal, seen: map[string]int{}}
-	log.caller = newCaller(&c.runner.calls, calledCase{Costs: &c.costs, Claim: c.claim, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
+	log.caller = newCaller(&c.runner.calls, calledCase{Costs: &c.costs, Claim: c.claim, Half: c.job.Half, Context: c.hold.callContext, Ended: c.runner.cfg.Control.ended})
 	if c.hold != nil { // otherwise nothing is written
 		log.lease = c.hold.lease
 	}

@@ -83,14 +83,16 @@ func (c *caseRun) judge(ctx context.Context) (out Outcome, err error) {
 // the error is a Shortage.
 func (c *caseRun) admit(ctx context.Context) (err error) {
 	defer c.turn.pass()
-	if c.runner.cfg.Budget.Limited() {
+	b, half := c.runner.cfg.Budget, c.job.Half
+	if b.Limited() {
 		select {
 		case <-c.turn.ahead:
+		case <-half.isDecided(): // the other half had its turn
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	c.claim, err = c.runner.cfg.Budget.Admit(ctx, c.hold.lease, c.job.Need)
+	c.claim, err = half.admit(ctx, b, c.hold.lease, c.job.Need)
 	return err
 }
 

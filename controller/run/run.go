@@ -40,6 +40,8 @@ type Job struct {
 	// Need is the budget that must be left for the case to begin; a case without a need
 	// always begins.
 	Need Need
+	// Half is set by [Pair]; nil if the case is judged alone.
+	Half *Half
 	// Purpose is the purpose of running the case.
 	Purpose plan.Purpose
 	// Again counts further measurements of the case from 1; 0 is the first.

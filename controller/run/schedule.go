@@ -108,6 +108,9 @@ func (r *runner) round(ctx context.Context, s *schedule) error {
 	first, front := newTurn(nil)
 	first.pass()
 	for _, same := range s.groups {
+		for _, i := range same[1:] { // these begin after the first, which the other side does not wait for
+			s.jobs[i].Half.miss()
+		}
 		var here turn
 		here, front = newTurn(front)
 		group.Go(func() (err error) {
@@ -120,12 +123,16 @@ func (r *runner) round(ctx context.Context, s *schedule) error {
 				c := newCaseRun(r, s.jobs[i])
 				c.turn, c.patient, c.completion, c.costs.Spent = here, s.patient, s.completion, s.outcomes[i].Spent
 				out, err := c.judge(ctx)
+				c.job.Half.miss()
 				s.outcomes[i].Spent = out.Spent // also if the lease was lost
 				if errors.Is(err, ledger.ErrLeased) {
 					mu.Lock()
 					defer mu.Unlock()
 					left = append(left, same[at:])
 					return nil
+				}
+				if c.claim == nil {
+					c.job.Half.leave()
 				}
 				if err != nil {
 					return err

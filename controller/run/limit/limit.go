@@ -22,6 +22,9 @@ import (
 // defaultConcurrency is the default number of calls to one target in flight.
 const defaultConcurrency = 8
 
+// Concurrency returns the maximum number of calls to a target in flight.
+func Concurrency(t config.Target) int { return cmp.Or(t.Concurrency, defaultConcurrency) }
+
 // A Limiter keeps the calls to one target within its concurrency and rates.
 type Limiter struct {
 	name    string
@@ -48,7 +51,7 @@ type Limiter struct {
 
 // New returns the Limiter of a target whose endpoint has the given Breaker.
 func New(t config.Target, b *Breaker, c clock.Clock) *Limiter {
-	size := cmp.Or(t.Concurrency, defaultConcurrency)
+	size := Concurrency(t)
 	l := &Limiter{
 		name: t.Name, clock: c, breaker: b, size: size,
 		turn: newQueue(1), slots: newQueue(size), pace: pace{all: size, open: size},

@@ -1,0 +1,159 @@
+package run_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/clock"
+	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/controller/run/limit"
+	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// judgePairs judges the cases 0 to n-1 at head and at base by two runs at the same time, and
+// returns their outcomes and the order of the calls: "head 3" is the one of head's case 3.
+// set changes the jobs before they are paired. The fixture's control is base's.
+func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []run.Job)) (outcomes [2][]run.Outcome, order []string) {
+	t.Helper()
+	var mu sync.Mutex
+	bot := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, req.Case)
+		return says("hello"), nil
+	}}
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	var jobs [2][]run.Job
+	for side, name := range []string{"head", "base"} {
+		for i := range n {
+			c := greeting(fmt.Sprint(name, " ", i))
+			jobs[side] = append(jobs[side], run.Job{
+				Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Need: b.need,
+				Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
+			})
+		}
+		if set != nil {
+			set(name, jobs[side])
+		}
+	}
+	run.Pair(jobs[0], jobs[1])
+	budget, limiters := b.open(), &limit.Limiters{}
+	var group errgroup.Group
+	for side := range jobs {
+		group.Go(func() (err error) {
+			cfg := run.Config{
+				Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: bot, Config: b.cfg}},
+				Budget: budget, Limiters: limiters,
+				Clock: clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time { return nil }}, // nobody gives up waiting
+			}
+			if side == 1 {
+				cfg.Control = b.control
+			}
+			outcomes[side], err = run.Run(t.Context(), cfg, jobs[side])
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return outcomes, order
+}
+
+// TestPairsTakeTurns: the first calls of the two sides come one after the other, in the
+// order of the cases, and the sides take turns at going first.
+func TestPairsTakeTurns(t *testing.T) {
+	b := newFixture(t)
+	b.cfg.Concurrency = 1
+	_, order := judgePairs(t, b, 20, nil)
+	var want []string
+	for i := range 20 {
+		pair := []string{fmt.Sprint("head ", i), fmt.Sprint("base ", i)}
+		if i%2 == 1 {
+			slices.Reverse(pair)
+		}
+		want = append(want, pair...)
+	}
+	if !slices.Equal(order, want) {
+		t.Errorf("the calls were\n%s\nwant\n%s", strings.Join(order, ", "), strings.Join(want, ", "))
+	}
+}
+
+// TestASharedExecutionIsNoPair: a case whose calls another case of its side makes waits for
+// nobody, and nobody for it.
+func TestASharedExecutionIsNoPair(t *testing.T) {
+	b := newFixture(t)
+	b.cfg.Concurrency = 1
+	outcomes, order := judgePairs(t, b, 12, func(side string, jobs []run.Job) {
+		if side == "head" { // all ask what the first asks
+			for i := range jobs {
+				jobs[i].Digests = jobs[0].Digests
+			}
+		}
+	})
+	for side := range outcomes {
+		for _, o := range outcomes[side] {
+			if o.Result.Verdict != verdict.Pass {
+				t.Errorf("%s: %+v", o.Key, o.Result)
+			}
+		}
+	}
+	if len(order) != 13 {
+		t.Errorf("%d calls, want one of head and 12 of base", len(order))
+	}
+}
+
+// TestABudgetAdmitsPairs: both halves of a pair are judged or none.
+func TestABudgetAdmitsPairs(t *testing.T) {
+	for calls := range int64(9) {
+		b := newFixture(t)
+		b.cfg.Concurrency = 4
+		b.need = needs(1, 1)
+		b.budget = config.Budget{Limits: config.Limits{Calls: &calls}}
+		outcomes, order := judgePairs(t, b, 4, nil)
+		judged := 0
+		for i := range 4 {
+			head, base := outcomes[0][i].Unrun == "", outcomes[1][i].Unrun == ""
+			if head != base {
+				t.Errorf("%d calls: head of case %d is judged: %v, base: %v (%s, %s)", calls, i, head, base, outcomes[0][i].Unrun, outcomes[1][i].Unrun)
+			}
+			if head {
+				judged++
+			}
+		}
+		if judged != int(calls/2) || len(order) != 2*judged {
+			t.Errorf("%d calls: %d pairs are judged in %d calls", calls, judged, len(order))
+		}
+	}
+}
+
+// TestAHalfThatIsNotJudged takes nothing of the budget: the other half is judged alone.
+func TestAHalfThatIsNotJudged(t *testing.T) {
+	limit := int64(2)
+	b := newFixture(t)
+	b.need = needs(1, 1)
+	b.budget = config.Budget{Limits: config.Limits{Calls: &limit}}
+	b.control = &run.Control{}
+	b.control.Supersede(func(string) bool { return false })
+	outcomes, order := judgePairs(t, b, 2, nil)
+	for i := range 2 {
+		if o := outcomes[0][i]; o.Result.Verdict != verdict.Pass {
+			t.Errorf("%s: %+v %s", o.Key, o.Result, o.Unrun)
+		}
+		if o := outcomes[1][i]; !o.Stopped {
+			t.Errorf("%s: %+v, want it stopped", o.Key, o)
+		}
+	}
+	if len(order) != 2 {
+		t.Errorf("%d calls, want 2: %v", len(order), order)
+	}
+}
