@@ -135,7 +135,7 @@ type WatchSnapshot struct {
 	Stopped bool
 }
 
-// A Row is one case.
+// A WatchRow is one case of a watch.
 type WatchRow struct {
 	report.Row
 	// Before is the previous result, or the accepted one; nil without one.
@@ -154,7 +154,7 @@ type WatchMark struct {
 	Score   *float64
 }
 
-// WatchMark returns the row's current result, or nil.
+// Mark returns the row's current result, or nil.
 func (r *WatchRow) Mark() *WatchMark {
 	if r.Verdict == nil || *r.Verdict == verdict.Skipped {
 		return nil

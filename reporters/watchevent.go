@@ -63,7 +63,7 @@ type WatchCase struct {
 	PreviousScore   *float64         `json:"previous_score"`
 }
 
-// WatchEvent converts an update for programs.
+// Event converts an update for programs.
 func (u WatchUpdate) Event() WatchEvent {
 	b := &u.Snapshot
 	out := WatchEvent{Event: u.Kind, State: b.State, Base: optionalText(b.Base), Message: optionalText(b.Notice)}
