@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/shape/cueshape"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 // mixed is a schema with one of each thing that a shape is read from and that
@@ -36,7 +36,7 @@ import "strings"
 // TestShapes checks values against parts of a schema that CUE alone would
 // explain badly or without a place.
 func TestShapes(t *testing.T) {
-	c, err := cueshape.New(fstest.MapFS{
+	c, err := cueeval.CompileSchemas(fstest.MapFS{
 		"shapes.cue": {Data: []byte(mixed)},
 		"other.cue":  {Data: []byte("package schema\n\nimport \"strings\"\n\n#Other: {inner?: #Inner, s?: strings.MinRunes(1)}\n")},
 	})
@@ -90,7 +90,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 		{"import", "package schema\nimport \"nowhere.example/x\"\n#A: {a: x.Y}"},
 		{"conflict", "package schema\n#A: 1\n#A: 2"},
 	} {
-		if _, err := cueshape.New(fstest.MapFS{"a.cue": {Data: []byte(tt.text)}}); err == nil {
+		if _, err := cueeval.CompileSchemas(fstest.MapFS{"a.cue": {Data: []byte(tt.text)}}); err == nil {
 			t.Errorf("%s: compiled", tt.name)
 		}
 	}
@@ -100,7 +100,7 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // definition exactly when CUE accepts it, over every field and many values:
 // that is why CUE is not asked for a document that fits.
 func TestShapesSayWhatCUESays(t *testing.T) {
-	c, err := cueshape.New(os.DirFS(".."))
+	c, err := cueeval.CompileSchemas(os.DirFS(".."))
 	if err != nil {
 		t.Fatal(err)
 	}

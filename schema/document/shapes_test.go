@@ -6,13 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gavel-evals/gavel/schema/shape/cueshape"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 // TestStoredShapes holds that the stored shapes are complete and equal to the CUE
 // files: CUE is not evaluated again.
 func TestStoredShapes(t *testing.T) {
-	c, err := cueshape.New(os.DirFS(".."))
+	c, err := cueeval.CompileSchemas(os.DirFS(".."))
 	if err != nil {
 		t.Fatal(err)
 	}

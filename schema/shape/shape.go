@@ -1,7 +1,7 @@
 // Package shape represents a CUE schema's rules about values, so that mistakes are
 // found and explained without evaluating anything, and writes them as a JSON Schema. A
 // shape is stored as JSON, since reading it takes a fraction of the time of compiling
-// the schema. Package cueshape derives it from the schema.
+// the schema. Package cueeval derives it from the schema.
 //
 // Most callers want [Shape] and [Writer].
 package shape

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/shape"
-	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
 // checker compiles one file of schemas.
-func checker(t *testing.T, text string) *cueshape.Checker {
+func checker(t *testing.T, text string) *cueeval.Schemas {
 	t.Helper()
-	c, err := cueshape.New(fstest.MapFS{"a.cue": {Data: []byte(text)}})
+	c, err := cueeval.CompileSchemas(fstest.MapFS{"a.cue": {Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
 
-	"github.com/gavel-evals/gavel/schema/shape/cueshape"
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 )
 
 //go:generate go run . ../../..
@@ -55,7 +55,7 @@ func main() {
 
 // writeShapes writes a line for each definition of the schemas in a folder.
 func writeShapes(folder string) error {
-	schemas, err := cueshape.New(os.DirFS(folder))
+	schemas, err := cueeval.CompileSchemas(os.DirFS(folder))
 	if err != nil {
 		return err
 	}

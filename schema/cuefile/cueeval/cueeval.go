@@ -1,5 +1,6 @@
-// Package cueeval is the child's side of package cuefile: it evaluates the files. Only
-// programs and tests that serve children include CUE's evaluator.
+// Package cueeval is the child's side of package cuefile: it evaluates the files. It also reads the
+// shapes of the built-in schemas, which a generator stores. Only programs and tests that need the
+// evaluator of CUE import it.
 package cueeval
 
 import "github.com/gavel-evals/gavel/schema/cuefile"

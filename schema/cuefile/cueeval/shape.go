@@ -1,9 +1,4 @@
-// Package cueshape compiles CUE schemas and reads off them the shapes that package shape
-// holds. Only the program that stores the shapes, and tests, have the evaluator of CUE in
-// them for that.
-//
-// Most callers want [New] and then [Checker.Shape].
-package cueshape
+package cueeval
 
 import (
 	"fmt"
@@ -19,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/shape"
 )
 
-// A Checker holds compiled schemas. It is not safe for concurrent use,
-// since a CUE context is not: every goroutine takes one of its own.
-type Checker struct {
+// Schemas are compiled CUE schemas. They are not safe for concurrent use, since a CUE context is not:
+// each goroutine needs its own.
+type Schemas struct {
 	ctx    *cue.Context
 	root   cue.Value
 	shapes map[string]*shape.Shape
@@ -29,8 +24,8 @@ type Checker struct {
 
 // New compiles the .cue files of a folder into one namespace. A file imports the
 // packages of CUE that it needs.
-func New(fsys fs.FS) (*Checker, error) {
-	c := &Checker{ctx: cuecontext.New(), shapes: map[string]*shape.Shape{}}
+func CompileSchemas(fsys fs.FS) (*Schemas, error) {
+	c := &Schemas{ctx: cuecontext.New(), shapes: map[string]*shape.Shape{}}
 	names, err := fs.Glob(fsys, "*.cue")
 	if err != nil {
 		return nil, err
@@ -57,7 +52,7 @@ func New(fsys fs.FS) (*Checker, error) {
 }
 
 // Shape returns the shape of a definition, such as #Test.
-func (c *Checker) Shape(def string) *shape.Shape {
+func (c *Schemas) Shape(def string) *shape.Shape {
 	s, ok := c.shapes[def]
 	if !ok {
 		s = shapeOf(c.root.LookupPath(cue.ParsePath(def)))
@@ -253,7 +248,7 @@ func readEnum(s *shape.Shape, args []cue.Value) {
 }
 
 // Definitions lists the definitions of the schemas.
-func (c *Checker) Definitions() []string {
+func (c *Schemas) Definitions() []string {
 	iter, err := c.root.Fields(cue.Definitions(true))
 	if err != nil {
 		return nil
@@ -266,7 +261,7 @@ func (c *Checker) Definitions() []string {
 }
 
 // Validate lets CUE itself say whether a value satisfies a definition.
-func (c *Checker) Validate(def string, value ast.Expr) error {
+func (c *Schemas) Validate(def string, value ast.Expr) error {
 	v := c.root.LookupPath(cue.ParsePath(def)).Unify(c.ctx.BuildExpr(value))
 	return v.Validate(cue.All(), cue.Concrete(true), cue.Final())
 }

@@ -1,4 +1,4 @@
-package cueshape_test
+package cueeval_test
 
 import (
 	"strings"
@@ -8,14 +8,14 @@ import (
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
 
+	"github.com/gavel-evals/gavel/schema/cuefile/cueeval"
 	"github.com/gavel-evals/gavel/schema/shape"
-	"github.com/gavel-evals/gavel/schema/shape/cueshape"
 )
 
 // checker compiles one file of schemas.
-func checker(t *testing.T, text string) *cueshape.Checker {
+func checker(t *testing.T, text string) *cueeval.Schemas {
 	t.Helper()
-	c, err := cueshape.New(fstest.MapFS{"a.cue": {Data: []byte(text)}})
+	c, err := cueeval.CompileSchemas(fstest.MapFS{"a.cue": {Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestValidate(t *testing.T) {
 // TestSchemasThatAreWrong are not compiled.
 func TestSchemasThatAreWrong(t *testing.T) {
 	for _, text := range []string{"#A: {", "#A: nothing", `import "strings"`, "#A: 1 & 2\na: #A"} {
-		if _, err := cueshape.New(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
+		if _, err := cueeval.CompileSchemas(fstest.MapFS{"a.cue": {Data: []byte(text)}}); err == nil {
 			t.Errorf("%q is compiled", text)
 		}
 	}
