@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -343,7 +342,7 @@ func (l *poll) answer(ctx context.Context, c ledger.Command) error {
 	if err != nil {
 		return err
 	}
-	ctx = priority.WithWrite(ctx, priority.Write{Worth: priority.Reaction})
+	ctx = forge.WithWrite(ctx, forge.PendingWrite{Worth: forge.WorthReaction})
 	if err = publisher.React(ctx, c.Comment, sign); err == nil && text != "" {
 		_, err = publisher.UpsertComment(ctx, func(int) string { return text })
 	}

@@ -14,8 +14,6 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-github/v60/github"
-
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 // An AppConfig identifies a GitHub App as the credential. Its requests carry the token
@@ -239,7 +237,7 @@ func (a *app) name(ctx context.Context) (string, error) {
 // repeats the request with the forge's time.
 func (a *app) call(ctx context.Context, method, path string, into any) error {
 	op := fmt.Sprintf("as the App %d: %s %s", a.cfg.ID, method, path)
-	ctx = priority.WithWrite(ctx, priority.Write{Worth: priority.Credential})
+	ctx = WithWrite(ctx, PendingWrite{Worth: WorthCredential})
 	req, err := http.NewRequestWithContext(ctx, method, a.t.base.JoinPath(path).String(), nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)

@@ -12,8 +12,6 @@ import (
 	"unicode"
 
 	"github.com/google/go-github/v60/github"
-
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 // A Token is a credential. Everything that prints or encodes it shows
@@ -92,7 +90,7 @@ func Transient(err error) bool {
 	var unanswered *url.Error
 	var itself interface{ Transient() bool }
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, priority.ErrDropped), errors.Is(err, errRedirected):
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, errWriteDropped), errors.Is(err, errRedirected):
 		return false
 	case errors.As(err, new(*LimitError)):
 		return true

@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 const (
@@ -42,11 +40,11 @@ type transport struct {
 	app   *app // nil unless the credential is an App
 	known *answers
 
-	turns *priority.Turns
+	turns *writeTurns
 }
 
 func newTransport(cfg Config, base *url.URL) *transport {
-	t := &transport{cfg: cfg, base: base, known: newAnswers(), turns: priority.NewTurns(cfg.Clock)}
+	t := &transport{cfg: cfg, base: base, known: newAnswers(), turns: newWriteTurns(cfg.Clock)}
 	switch {
 	case cfg.App != nil:
 		t.app = newApp(*cfg.App, t)
@@ -144,14 +142,14 @@ func isRepeatable(req *http.Request) bool {
 // subject to the same limit.
 func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Response, error) {
 	ctx := req.Context()
-	worth := priority.FromContext(ctx, t.cfg.Clock.Now())
+	worth := writeFromContext(ctx, t.cfg.Clock.Now())
 	var waited time.Duration
 	for n := 1; ; n++ {
 		resp, err := t.inTurn(req, body, token, worth)
 		delay := t.delay(resp, n)
 		limited := err == nil && isLimited(resp)
 		broken := err != nil || resp.StatusCode >= 500
-		if errors.Is(err, priority.ErrDropped) || !limited && (!broken || !isRepeatable(req)) {
+		if errors.Is(err, errWriteDropped) || !limited && (!broken || !isRepeatable(req)) {
 			return settle(resp), err
 		}
 		if ctx.Err() != nil {
@@ -171,7 +169,7 @@ func (t *transport) send(req *http.Request, body []byte, token Token) (*http.Res
 }
 
 // inTurn sends the request once, a write in its turn.
-func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth priority.Write) (*http.Response, error) {
+func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth PendingWrite) (*http.Response, error) {
 	if !isWrite(req.Method) {
 		return t.attempt(req.Context(), req, body, token)
 	}
@@ -180,7 +178,7 @@ func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth pr
 	}
 	after := writeGap
 	defer func() { t.turns.Release(after) }()
-	resp, err := t.attempt(priority.Sending(req.Context()), req, body, token)
+	resp, err := t.attempt(sending(req.Context()), req, body, token)
 	if err == nil && isLimited(resp) {
 		if asked := t.delay(resp, 1); asked <= t.cfg.MaxWait {
 			after = max(after, asked)

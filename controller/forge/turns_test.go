@@ -18,7 +18,6 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 )
 
 // A listener records the writes with their times, takes a second for each answer, and
@@ -78,8 +77,8 @@ func status(ctx context.Context, rest *github.Client, sha string) error {
 func TestWritesGoByWorth(t *testing.T) {
 	heard := written(t, nil, func(ctx context.Context, rest *github.Client, group *sync.WaitGroup) {
 		begin := time.Now()
-		write := func(sha string, worth priority.Worth, pushed time.Duration) {
-			ctx := priority.WithWrite(ctx, priority.Write{Worth: worth, Pushed: begin.Add(pushed)})
+		write := func(sha string, worth forge.WriteWorth, pushed time.Duration) {
+			ctx := forge.WithWrite(ctx, forge.PendingWrite{Worth: worth, Pushed: begin.Add(pushed)})
 			group.Go(func() {
 				if err := status(ctx, rest, sha); err != nil {
 					t.Error(err)
@@ -87,13 +86,13 @@ func TestWritesGoByWorth(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		write("first", priority.Pending, 0)
-		write("pending", priority.Pending, 0)
-		write("comment", priority.Comment, 0)
-		write("old-verdict", priority.Verdict, 0)
-		write("new-verdict", priority.Verdict, time.Millisecond)
+		write("first", forge.WorthPending, 0)
+		write("pending", forge.WorthPending, 0)
+		write("comment", forge.WorthComment, 0)
+		write("old-verdict", forge.WorthVerdict, 0)
+		write("new-verdict", forge.WorthVerdict, time.Millisecond)
 		time.Sleep(1500 * time.Millisecond) // within the distance to the first one
-		write("newest-verdict", priority.Verdict, 1500*time.Millisecond)
+		write("newest-verdict", forge.WorthVerdict, 1500*time.Millisecond)
 	})
 	want := []string{"0s first", "2s newest-verdict", "4s new-verdict", "6s old-verdict", "8s comment", "10s pending"}
 	if diff := cmp.Diff(want, heard); diff != "" {
@@ -127,7 +126,7 @@ func TestAFailureLetsOthersPass(t *testing.T) {
 func TestDropped(t *testing.T) {
 	heard := written(t, nil, func(ctx context.Context, rest *github.Client, group *sync.WaitGroup) {
 		soft, drop := context.WithCancel(ctx)
-		leaving := priority.Finishing(soft, ctx)
+		leaving := forge.Finishing(soft, ctx)
 		group.Go(func() {
 			if err := status(leaving, rest, "sent"); err != nil {
 				t.Errorf("the write that was sent: %v", err)
@@ -162,7 +161,7 @@ func TestAnUnfinishedWriteEnds(t *testing.T) {
 		sent, end := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer end()
 		begin := time.Now()
-		err := status(priority.Finishing(ctx, sent), rest, "slow")
+		err := status(forge.Finishing(ctx, sent), rest, "slow")
 		if took := time.Since(begin); err == nil || took != 300*time.Millisecond {
 			t.Errorf("%v after %v, want an error after 300ms", err, took)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -91,7 +91,7 @@ func (r *Review) announce(ctx, sent context.Context) *announcement {
 	if r.Client == nil {
 		return nil
 	}
-	wanted, drop := context.WithCancel(priority.Finishing(ctx, sent))
+	wanted, drop := context.WithCancel(forge.Finishing(ctx, sent))
 	done := make(chan struct{})
 	a := &announcement{changed: make(chan struct{}, 1), stop: func() { drop(); <-done }}
 	go func() {
@@ -110,7 +110,7 @@ func (r *Review) pending(ctx context.Context, a *announcement) error {
 	case <-ctx.Done():
 		return nil
 	}
-	ctx = r.worth(ctx, priority.Pending)
+	ctx = r.worth(ctx, forge.WorthPending)
 	for {
 		a.mu.Lock()
 		now := a.known
@@ -174,6 +174,6 @@ func judges(p *controller.Prepared, e controller.RunOptions) (cases int) {
 }
 
 // worth returns a context for writes about the head.
-func (r *Review) worth(ctx context.Context, w priority.Worth) context.Context {
-	return priority.WithWrite(ctx, priority.Write{Worth: w, Pushed: r.pushed})
+func (r *Review) worth(ctx context.Context, w forge.WriteWorth) context.Context {
+	return forge.WithWrite(ctx, forge.PendingWrite{Worth: w, Pushed: r.pushed})
 }

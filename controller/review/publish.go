@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/tracing"
@@ -133,13 +132,13 @@ func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem
 	var err error
 	switch {
 	case p.Status != nil:
-		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, priority.Verdict), p.Head, *p.Status)
+		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, forge.WorthVerdict), p.Head, *p.Status)
 	case p.Groups != nil:
-		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, priority.CheckRun), p.Head, p.Groups...)
+		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, forge.WorthCheckRun), p.Head, p.Groups...)
 	case p.Check != nil:
-		err = r.check(r.worth(ctx, priority.CheckRun), p)
+		err = r.check(r.worth(ctx, forge.WorthCheckRun), p)
 	default:
-		note, err = r.comment(r.worth(ctx, priority.Comment), p, text)
+		note, err = r.comment(r.worth(ctx, forge.WorthComment), p, text)
 	}
 	if err != nil || item.ID == 0 {
 		return err

@@ -21,7 +21,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
-	"github.com/gavel-evals/gavel/controller/forge/priority"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -153,7 +152,7 @@ const drainTimeout = 30 * time.Second
 // while after that. If the head was superseded, only sent writes are finished.
 func lasting(ctx context.Context) (late context.Context, cancel context.CancelFunc) {
 	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	late, drop := context.WithCancel(priority.Finishing(sent, sent))
+	late, drop := context.WithCancel(forge.Finishing(sent, sent))
 	context.AfterFunc(ctx, func() {
 		within := drainTimeout
 		if a, ok := errors.AsType[*Cancelled](context.Cause(ctx)); ok {
@@ -422,7 +421,7 @@ func (r *Review) settle(ctx, late context.Context, why string, came judgement) e
 
 // hindered is settle for a head that waits for people.
 func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why string, came judgement) error {
-	late = r.worth(late, priority.Verdict)
+	late = r.worth(late, forge.WorthVerdict)
 	if r.schedule != nil {
 		return r.setStatuses(late, comment.Status{Context: comment.ContextDrift, State: comment.StateError, Description: why})
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
@@ -30,7 +30,7 @@ func (r *Reviewer) Supersede(ctx context.Context, p Predecessor, why string) err
 	if past.Client == nil {
 		return nil
 	}
-	ctx = past.worth(ctx, priority.Superseded)
+	ctx = past.worth(ctx, forge.WorthSuperseded)
 	if p.Drift {
 		last := comment.Status{Context: comment.ContextDrift, State: comment.StateError, Description: why}
 		return past.publisher(publication{Branch: "drift"}, 0).EndStatuses(ctx, p.Head, last)
@@ -65,7 +65,7 @@ func (r *Reviewer) Leave(ctx context.Context, p Predecessor) error {
 	if past.Client == nil {
 		return nil
 	}
-	worth := past.worth(ctx, priority.Verdict)
+	worth := past.worth(ctx, forge.WorthVerdict)
 	shared := false
 	err := r.cfg.Retry.Do(ctx, func() (err error) {
 		shared, err = past.statuses().Leave(worth, p.Head)
@@ -86,7 +86,7 @@ func (r *Reviewer) EndPending(ctx context.Context, head, why string) error {
 	for _, context := range []string{comment.ContextVerdict, comment.ContextValidate, comment.ContextDrift} {
 		all = append(all, comment.Status{Context: context, State: comment.StateError, Description: why})
 	}
-	return past.statuses().EndPending(past.worth(ctx, priority.Verdict), head, all...)
+	return past.statuses().EndPending(past.worth(ctx, forge.WorthVerdict), head, all...)
 }
 
 // drop removes a head's items from the outbox. The next head's comment replaces a

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/forge/priority"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -64,7 +64,7 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h ledger.Pendi
 	reason, err := w.passed(inner, key, h.SHA)
 	if err == nil && reason != "" {
 		past := predecessor(h)
-		if err = repo.reviewer.Supersede(priority.Finishing(inner, ctx), past, reason); err == nil {
+		if err = repo.reviewer.Supersede(forge.Finishing(inner, ctx), past, reason); err == nil {
 			return w.state.RemovePending(ctx, h)
 		}
 	}

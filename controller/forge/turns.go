@@ -1,4 +1,4 @@
-package priority
+package forge
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 )
 
-// ErrDropped means that a write was never sent: its caller's context ended while it
+// errWriteDropped means that a write was never sent: its caller's context ended while it
 // waited for its turn.
-var ErrDropped = errors.New("dropped before its turn to be written")
+var errWriteDropped = errors.New("dropped before its turn to be written")
 
 type (
 	writeKey    struct{}
@@ -20,7 +20,7 @@ type (
 
 // WithWrite returns a context for writes of a priority. Without it, a write has the
 // priority of a comment requested now.
-func WithWrite(ctx context.Context, w Write) context.Context {
+func WithWrite(ctx context.Context, w PendingWrite) context.Context {
 	return context.WithValue(ctx, writeKey{}, w)
 }
 
@@ -31,11 +31,11 @@ func Finishing(ctx, sent context.Context) context.Context {
 	return context.WithValue(ctx, finishesKey{}, sent)
 }
 
-// FromContext returns the write that a context carries, see [WithWrite].
-func FromContext(ctx context.Context, now time.Time) Write {
-	write, ok := ctx.Value(writeKey{}).(Write)
+// writeFromContext returns the write that a context carries, see [WithWrite].
+func writeFromContext(ctx context.Context, now time.Time) PendingWrite {
+	write, ok := ctx.Value(writeKey{}).(PendingWrite)
 	if !ok {
-		write.Worth = Comment
+		write.Worth = WorthComment
 	}
 	if write.Pushed.IsZero() {
 		write.Pushed = now
@@ -43,34 +43,34 @@ func FromContext(ctx context.Context, now time.Time) Write {
 	return write
 }
 
-// Sending returns the context of a write once it is sent, see [Finishing].
-func Sending(ctx context.Context) context.Context {
+// sending returns the context of a write once it is sent, see [Finishing].
+func sending(ctx context.Context) context.Context {
 	if sent, ok := ctx.Value(finishesKey{}).(context.Context); ok {
 		return sent
 	}
 	return ctx
 }
 
-// Turns are granted one at a time, with the pause that the forge requires. They are
+// writeTurns are granted one at a time, with the pause that the forge requires. They are
 // safe for concurrent use.
-type Turns struct {
+type writeTurns struct {
 	clock clock.Clock
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
-	queue Queue[chan struct{}] // waiting writes; closed when it is their turn
+	queue WriteQueue[chan struct{}] // waiting writes; closed when it is their turn
 	taken bool
 	free  time.Time // the earliest time of the next turn
 }
 
-// NewTurns returns turns by a clock. wait sleeps, or returns its context's error.
-func NewTurns(c clock.Clock) *Turns {
-	return &Turns{clock: c}
+// newWriteTurns returns turns by a clock. wait sleeps, or returns its context's error.
+func newWriteTurns(c clock.Clock) *writeTurns {
+	return &writeTurns{clock: c}
 }
 
-// Acquire waits for a turn, or until ctx ends; then the error is [ErrDropped] and
-// the context's. The holder of a turn returns it with [Turns.Release].
-func (t *Turns) Acquire(ctx context.Context, write Write) error {
+// Acquire waits for a turn, or until ctx ends; then the error is [errWriteDropped] and
+// the context's. The holder of a turn returns it with [writeTurns.Release].
+func (t *writeTurns) Acquire(ctx context.Context, write PendingWrite) error {
 	for {
 		mine := make(chan struct{})
 		t.mu.Lock()
@@ -81,12 +81,12 @@ func (t *Turns) Acquire(ctx context.Context, write Write) error {
 		case <-mine:
 		case <-ctx.Done():
 			t.leave(mine)
-			return errors.Join(ErrDropped, ctx.Err())
+			return errors.Join(errWriteDropped, ctx.Err())
 		}
 		waited, err := t.distance(ctx)
 		if err != nil {
 			t.Release(0)
-			return errors.Join(ErrDropped, err)
+			return errors.Join(errWriteDropped, err)
 		}
 		if !waited || !t.passed(write) {
 			return nil
@@ -96,7 +96,7 @@ func (t *Turns) Acquire(ctx context.Context, write Write) error {
 
 // distance waits until the forge accepts the next write. Only the holder of the turn
 // calls it.
-func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
+func (t *writeTurns) distance(ctx context.Context) (waited bool, err error) {
 	t.mu.Lock()
 	gap := t.free.Sub(t.clock.Now())
 	t.mu.Unlock()
@@ -108,7 +108,7 @@ func (t *Turns) distance(ctx context.Context) (waited bool, err error) {
 
 // passed gives the turn back if a write with precedence has arrived meanwhile, and
 // reports whether it did.
-func (t *Turns) passed(write Write) bool {
+func (t *writeTurns) passed(write PendingWrite) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Now()
@@ -120,7 +120,7 @@ func (t *Turns) passed(write Write) bool {
 	return true
 }
 
-func (t *Turns) leave(mine chan struct{}) {
+func (t *writeTurns) leave(mine chan struct{}) {
 	t.mu.Lock()
 	there := t.queue.Remove(mine)
 	t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *Turns) leave(mine chan struct{}) {
 }
 
 // Release ends the turn. The next one begins after the given time at the earliest.
-func (t *Turns) Release(after time.Duration) {
+func (t *writeTurns) Release(after time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if next := t.clock.Now().Add(after); next.After(t.free) {
@@ -141,7 +141,7 @@ func (t *Turns) Release(after time.Duration) {
 }
 
 // grant grants the turn, if it is free.
-func (t *Turns) grant() {
+func (t *writeTurns) grant() {
 	if t.taken {
 		return
 	}
