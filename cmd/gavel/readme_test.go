@@ -15,7 +15,7 @@ func TestNoWordOfTheReadmeComesTooEarly(t *testing.T) {
 		{"regression", "A regression is a test that a change made worse."},
 		{"target", "What Gavel tests is called a target."},
 		{"case", "Gavel calls such a test a case"},
-		{"inputs", "`inputs` are the files that your agent is made of"},
+		{"inputs", "`inputs` are the files that your agent is built from"},
 	} {
 		first, explains := regexp.MustCompile(`\b`+tt.word+`s?\b`).FindStringIndex(text), strings.Index(text, tt.explained)
 		if explains < 0 || first == nil {
