@@ -236,8 +236,9 @@ func (c *Comparison) times(ctx context.Context, entries []*entry) (out [2][]mome
 		if err != nil {
 			return out, err
 		}
-		for _, d := range found {
-			at := moment{sampled: c.Started, judged: c.Started}
+		for i, d := range found {
+			failed := cmp.Or(entries[i].failedAt(confirm.Side(side)), c.Started)
+			at := moment{sampled: failed, judged: failed}
 			if d != nil {
 				at = moment{d.Oldest, d.Created, d.Duration / time.Duration(max(d.Samples, 1))}
 			}
@@ -259,6 +260,19 @@ type moment struct {
 func (m moment) isNextTo(other moment) bool {
 	apart := max(nextTo, m.sample, other.sample)
 	return m.sampled.Sub(other.sampled).Abs() <= apart && m.judged.Sub(other.judged).Abs() <= apart
+}
+
+// failedAt returns the time of a side's first outcome if it is an error; errors are not
+// stored.
+func (e *entry) failedAt(side confirm.Side) time.Time {
+	n := len(e.known.Base)
+	switch {
+	case side == confirm.Head:
+		return e.known.Head.At
+	case n > 0:
+		return e.known.Base[n-1].At
+	}
+	return time.Time{}
 }
 
 // failed reports whether the first outcome of a side is an error.
