@@ -36,7 +36,7 @@ func (Edit) Version() int { return 1 }
 // the evaluators, the iterations, the judge and the editor.
 func (p Policy) Steered() bool { return p.Retry != nil }
 
-// Roles names the models that a policy calls, without those of evaluators.
+// Roles names the models that a policy calls; evaluators name their own.
 func (p Policy) Roles() []Role {
 	if p.Retry == nil || p.Retry.Edit == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// MaxFile bounds a file of JavaScript that is called, in bytes.
+// MaxJavaScript bounds a file of JavaScript that is called, in bytes.
 const MaxJavaScript = 256 << 10
 
-// named matches the name of a file with code, and of a function in it.
+// namedFunction matches the name of a file with code, and of a function in it.
 var namedFunction = lazyregexp.New(`^(.*\.(?:c?js|mjs|c?ts|mts|py|rb)):([\w.]+)$`)
 
 // SplitFunction splits file.js:function. The name of the function is empty without one.

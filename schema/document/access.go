@@ -69,7 +69,7 @@ func (d *Document) Keys(path ...any) []string {
 	return names
 }
 
-// At returns the place of the value at the path; of its key where the last step
+// At returns the place of the value at the path; of its key if the last step
 // is a field. If the path ends early, it is the position of the nearest value.
 func (d *Document) At(path ...any) schema.Position {
 	n, pos := d.root, d.root.pos

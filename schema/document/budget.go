@@ -93,7 +93,7 @@ const MaxRows = 20_000
 type Budget struct {
 	// ended is the error of the context.
 	ended func() error
-	// account is where all that is spent counts too; nil for nowhere.
+	// account also counts everything that is spent; nil for none.
 	account Account
 	spent   [quantities]int
 	most    [quantities]int

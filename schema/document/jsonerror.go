@@ -16,7 +16,7 @@ const (
 	noJSON = "it begins with neither { nor ["
 )
 
-// hintsOfLines are those for the lines of a .jsonl file.
+// hintsOfLines are the hints for lines of a .jsonl file.
 var hintsOfLines = map[string]string{
 	"not valid JSON: " + goesOn:                                 "write one object in each line",
 	"not valid JSON: " + noJSON:                                 "write one object in each line",

@@ -90,7 +90,7 @@ func (p Place) Strings(path ...any) []string {
 	return out
 }
 
-// Check compares the value at the path, where there is one, with a definition.
+// Check compares the value at the path, if any, with a definition.
 func (p Place) Check(def string, extra schema.Severity, path ...any) []schema.Problem {
 	if !p.Has(path...) {
 		return nil

@@ -26,7 +26,7 @@ var shapes = sync.OnceValue(func() storedShapes {
 	return out
 })
 
-// readShapes are those that were read from the stored ones: *shape.Shape by definition.
+// readShapes are the stored shapes that were decoded: *shape.Shape by definition.
 var readShapes sync.Map
 
 // shapeOf returns the built-in shape of a definition, read-only.

@@ -82,7 +82,7 @@ type Reference struct {
 
 // A Lookup is the result of reading a Reference.
 type Lookup struct {
-	// File has no path where nothing could be read.
+	// File has no path if nothing could be read.
 	File schema.File
 	// Inputs are the file, and those that would have been taken had they been
 	// there.

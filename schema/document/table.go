@@ -46,7 +46,7 @@ type Cell struct {
 	At   schema.Position
 }
 
-// A Row is a record. Its cells are as many as the names of the header, unless it has
+// A TableRow is a record. Its cells are as many as the names of the header, unless it has
 // problems.
 type TableRow struct {
 	At    schema.Position
@@ -194,7 +194,7 @@ func quoted(text string) (out string, added map[int][]int) {
 	return b.String(), added
 }
 
-// cellEnd is where the first cell of a text ends: at a comma or a line feed that is not
+// cellEnd returns where the first cell of a text ends: at a comma or a line feed that is not
 // within its quotes.
 func cellEnd(text string) int {
 	at := 0

@@ -93,7 +93,7 @@ func (s *search) hasProblem(to int) bool {
 	return problem == s.problem
 }
 
-// lineAt is where the line of a byte begins.
+// lineAt returns the start of the line of a byte.
 func (s *search) lineAt(at int) int { return bytes.LastIndexByte(s.data[:at], '\n') + 1 }
 
 func (s *search) findPosition() int {

@@ -86,7 +86,7 @@ func (c *compiler) listOf(items []document.Place, threshold float64) []schema.Ev
 	return out
 }
 
-// assertion reads one of AgentV 4's. It is not ok where the case is not run for it.
+// assertion reads an assertion of AgentV 4. It is not ok if the case is not run because of it.
 func (c *compiler) assertion(p document.Place, threshold float64) (schema.Evaluator, bool) {
 	kind := strings.ReplaceAll(p.Text("type"), "_", "-")
 	// Further fields are for a program, or of a type that is not read.
@@ -414,7 +414,7 @@ var unreadTypes = map[string]string{
 	"webhook": "a program (webhook)", "trigger-judge": "the assertion trigger-judge", "inline-assert": "a program (inline-assert)",
 }
 
-// unknownAssertion says that nobody knows a type. A test that was skipped for it would turn
+// unknownAssertion reports an unknown type. A test that was skipped for it would turn
 // green by a typing error.
 func (c *compiler) unknownAssertion(p document.Place, kind string) {
 	known := slices.Concat(assertion.Comparisons(), slices.Collect(maps.Keys(evaluatorTypes)), aboutCalls, []string{"skill-trigger", "javascript", "python", "similar", "assert-set"})

@@ -132,7 +132,7 @@ func (c *compiler) memberWeights(p document.Place, names []string, rule *schema.
 }
 
 // gateThreshold is the least score of a gate, and of every member under
-// all_or_nothing where that has no threshold of its own.
+// all_or_nothing if that has no threshold.
 const gateThreshold = 0.6
 
 // gates are the members that must reach the threshold, or the case fails.

@@ -253,7 +253,7 @@ func (s *suite) openSidecar() []schema.Problem {
 	return nil
 }
 
-// unreadSidecar warns of suite keys that nobody reads, since another file has
+// unreadSidecar warns about suite keys that are not read, since another file has
 // them.
 func (s *suite) unreadSidecar(read string) []schema.Problem {
 	file := strings.TrimSuffix(read, ".yaml") + ".yml"
@@ -371,7 +371,7 @@ func (c *compiler) build() *schema.Case {
 	return tc
 }
 
-// sharedInputs is the list of the case before where that is the same.
+// sharedInputs returns the list of the previous case if that is the same.
 func (s *suite) sharedInputs(own []schema.Input) []schema.Input {
 	if !slices.Equal(own, s.last) {
 		s.Budget.Spend(document.Parts, len(own))

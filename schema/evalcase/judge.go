@@ -56,7 +56,7 @@ func (c *compiler) used(template string) evaluator.Subject {
 	return out
 }
 
-// template reads a prompt, which is a file where it is one word. It may hold the
+// template reads a prompt, which is a file if it is one word. It may hold the
 // variables that are known.
 func (c *compiler) template(p document.Place, known []string) string {
 	text := p.Text()
@@ -109,7 +109,7 @@ func (c *compiler) codeJudge(p document.Place) schema.Spec {
 	return spec
 }
 
-// maxCalls is how often a program may ask a model where it does not say it.
+// maxCalls is how often a program may ask a model by default.
 const maxCalls = 50
 
 // mayAsk lets a program ask the model that judges.

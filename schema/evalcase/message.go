@@ -21,7 +21,7 @@ const (
 // An answer is the expected answer of the target.
 type answer struct {
 	messages []schema.Message
-	// reference is the answer as text, value as JSON where it is JSON.
+	// reference is the answer as text, and value the answer as JSON if it is JSON.
 	reference string
 	value     json.RawMessage
 	// from is its position; isBroken reports that it has a mistake.
@@ -158,7 +158,7 @@ func (c *compiler) expected() answer {
 // answerWith is the answer that is expected of a turn.
 func (c *compiler) answerWith(output document.Place) answer { return c.answerIn(output).complete() }
 
-// complete finds the text of the answer, and its value where it is JSON.
+// complete finds the text of the answer, and its value if it is JSON.
 func (a answer) complete() answer {
 	for i := len(a.messages) - 1; i >= 0; i-- {
 		m := a.messages[i]

@@ -14,7 +14,7 @@ var names = map[string]string{"input_messages": "input", "expected_messages": "e
 
 // withCurrentNames is a test, or a suite, with the names of AgentV 4: of assert and evaluators, there
 // and in execution and turns, of input_messages and expected_messages, and with rubrics of the
-// test as an assertion. It is the document itself where nothing is older. Values keep
+// test as an assertion. It returns the document itself if nothing is older. Values keep
 // their positions.
 func withCurrentNames(doc *document.Document) *document.Document {
 	if doc == nil || !doc.IsObject() || !isOlder(document.Place{Doc: doc}) {

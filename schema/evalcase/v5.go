@@ -17,7 +17,7 @@ import (
 // a file with prompts or providers.
 var v5keys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
 
-// Is reports whether a document is of AgentV 5: it has prompts, providers or
+// IsV5 reports whether a document is of AgentV 5: it has prompts, providers or
 // default_test, and tests or scenarios with an id each, or keys in its spelling. The tests of
 // promptfoo have no id, and its providers are a vendor and a model.
 func IsV5(doc *document.Document) bool {
@@ -72,7 +72,7 @@ type v5Suite struct {
 	NeedOfAll string
 	// Judges maps the ids of tests to their judges, for assertions without one.
 	Judges map[string]document.Place
-	// PerTarget is set where the tests are run against several providers.
+	// PerTarget is set if the tests run against several providers.
 	PerTarget bool
 }
 

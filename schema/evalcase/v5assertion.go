@@ -43,7 +43,7 @@ var v5unread = map[string]string{
 // removed are the assertions and keys that AgentV 5 no longer reads: it skips the test.
 var v5removed = []string{"rubrics", "llm-grader", "code-grader", "tool-trajectory", "skill-trigger"}
 
-// assertion writes an assertion by the names of AgentV 4; missing where it is not read.
+// assertion writes an assertion by the names of AgentV 4; missing if it is not read.
 func (r *v5rewriter) assertion(of v5row, p document.Place) document.Piece {
 	name, kind := of.id, p.Text("type")
 	if what := v5unread[strings.TrimPrefix(kind, "not-")]; what != "" {

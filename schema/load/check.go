@@ -111,7 +111,7 @@ func formHint(err error) string {
 	return example
 }
 
-// path reads where json_path looks, and the value that has to be there.
+// path reads the path of json_path and the value that it must have.
 func (r *checkReader) path(check *boundedCheck, at ...any) {
 	text := r.Doc.Text(append(slices.Clip(at), "path")...)
 	if _, ok := evaluator.ParsePath(strings.TrimPrefix(text, "$")); !ok {

@@ -80,7 +80,7 @@ type writer struct {
 	err error  // the first of out
 }
 
-// flush hands on the bytes where they are more than so many.
+// flush hands on the bytes if they exceed a bound.
 func (w *writer) flush(most int) {
 	if len(w.Bytes) <= most || w.err != nil {
 		return

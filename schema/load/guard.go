@@ -112,7 +112,7 @@ func (g *guard) Lstat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// ReadLink returns where a link leads.
+// ReadLink returns the target of a link.
 func (g *guard) ReadLink(name string) (string, error) { return fs.ReadLink(g.FS, name) }
 
 // ReadDir lists a folder.

@@ -36,7 +36,7 @@ func (s *Snapshot) Cases(yield func(StoredCase)) bool {
 	return true
 }
 
-// Unnoted lists the files with cases that nobody took notes of.
+// Unnoted lists the files with cases that have no notes.
 func (s *Snapshot) Unnoted() []string {
 	var files []string
 	for i := range s.records {

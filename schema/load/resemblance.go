@@ -16,7 +16,7 @@ import (
 type likeness struct {
 	dialect      string
 	strong, weak []string
-	// together lists weak keys that are enough where all of them are there.
+	// together lists weak keys that are enough if all of them are present.
 	together []string
 }
 
@@ -44,7 +44,7 @@ var likenesses = []likeness{
 	},
 }
 
-// isField reports whether a key is a field of a dialect as it is written.
+// isField reports whether a key is exactly a field of a dialect.
 func isField(key string) bool {
 	return slices.ContainsFunc(likenesses, func(l likeness) bool { return slices.Contains(l.strong, key) })
 }
@@ -185,7 +185,7 @@ func resembled(doc *document.Document, at []any) string {
 	return ""
 }
 
-// container returns where the cases of a dialect are.
+// container returns the repair: how a file contains the cases of a dialect.
 func container(dialect string) string {
 	switch dialect {
 	case schema.DialectEvalcase:

@@ -16,7 +16,7 @@ import (
 
 var extensions = []string{".json", ".yaml", ".yml", ".jsonl", ".cue"}
 
-// configFile is not a definition where the definitions folder is the repository.
+// configFile is not a definition if the definitions folder is the repository.
 const configFile = "gavel.yaml"
 
 // walk lists the files of a folder that may be definitions, sorted. Links and

@@ -22,7 +22,7 @@ type Schemas struct {
 	shapes map[string]*shape.Shape
 }
 
-// New compiles the .cue files of a folder into one namespace. A file imports the
+// CompileSchemas compiles the .cue files of a folder into one namespace. A file imports the
 // packages of CUE that it needs.
 func CompileSchemas(fsys fs.FS) (*Schemas, error) {
 	c := &Schemas{ctx: cuecontext.New(), shapes: map[string]*shape.Shape{}}
