@@ -154,7 +154,7 @@ func pluralOf(n int) string {
 	return "cases"
 }
 
-// near completes a line about a label with a similar name, or with the known ones.
+// nearTag completes a line about a label with a similar name, or with the known ones.
 // Unused tags are suggested if the format knows them.
 func nearTag(label, name string, known []string) string {
 	if meant := suggest.DidYouMean(name, testcase.Tags()); meant != "" && label == "tag" {
@@ -259,7 +259,7 @@ func sharesOne(wanted, has []string) bool {
 	return len(wanted) == 0 || slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(has, w) })
 }
 
-// group returns the i-th group of a case of the domain dialect.
+// groupOf returns the i-th group of a case of the domain dialect.
 func groupOf(c *schema.CaseInfo, i int) []string {
 	if !c.Traits().Levels || i >= len(c.Labels.Groups) {
 		return nil

@@ -38,7 +38,7 @@ func (r *ProgramRunner) hiddenIn(s Checkout) (sandbox.Hidden, error) {
 	return hidden, nil
 }
 
-// inside returns the paths in a folder, relative to it. A link counts at its own place
+// pathsInside returns the paths in a folder, relative to it. A link counts at its own place
 // and at its target; a folder that contains dir does not count.
 func pathsInside(dir string, paths []string) []string {
 	dir = realPath(dir)
@@ -54,7 +54,7 @@ func pathsInside(dir string, paths []string) []string {
 	return slices.Compact(names)
 }
 
-// real resolves the links in the existing part of a path.
+// realPath resolves the links in the existing part of a path.
 func realPath(p string) string {
 	if out, err := filepath.EvalSymlinks(p); err == nil {
 		return out
@@ -62,7 +62,7 @@ func realPath(p string) string {
 	return filepath.Clean(p)
 }
 
-// family returns a file with related files next to it, such as a database's log.
+// familyFiles returns a file with related files next to it, such as a database's log.
 func familyFiles(files fs.FS, name string) []string {
 	out := []string{name}
 	list, err := fs.ReadDir(files, path.Dir(name))

@@ -30,7 +30,7 @@ type viewKey struct {
 	shown [sha256.Size]byte
 }
 
-// shown returns the sandbox for a program that sees its source files and its input
+// shownView returns the sandbox for a program that sees its source files and its input
 // files.
 func shownView(box *sandbox.Box, start evaluate.Start) (*sandbox.Box, error) {
 	if start.Built == nil {

@@ -78,7 +78,7 @@ func (s *Selection) Request(ctx context.Context, req *Request) (chosen *Choice, 
 	return chosen, err
 }
 
-// targets returns the targets that names refer to, each once. The error suggests a
+// namedTargets returns the targets that names refer to, each once. The error suggests a
 // target for an unknown name.
 func namedTargets(settings schema.Settings, names []string) ([]string, error) {
 	var found []string

@@ -35,7 +35,7 @@ targets:
 	}
 }
 
-// says fails the test where a text has a secret.
+// keepsSecrets fails the test where a text has a secret.
 func keepsSecrets(t *testing.T, what, text string) {
 	t.Helper()
 	for _, secret := range []string{leaked, token, declared} {

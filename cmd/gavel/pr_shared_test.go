@@ -47,7 +47,7 @@ func newStacked(t *testing.T, base, token string) *stacked {
 	return s
 }
 
-// moves pushes a commit to a pull request's branch, or back to head.
+// changes pushes a commit to a pull request's branch, or back to head.
 func (s *stacked) changes(number int, change func(*forgetest.Pull)) {
 	pull := s.pulls[number]
 	change(&pull)

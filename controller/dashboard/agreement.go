@@ -67,7 +67,7 @@ func countPairs(r *report.Report) (pairs []*evaluatorPair, unpaired int) {
 	return pairs, unpaired
 }
 
-// add counts one case for two evaluators. A composite and its own member are not
+// addPair counts one case for two evaluators. A composite and its own member are not
 // compared, since one depends on the other.
 func addPair(found map[[2]string]*evaluatorPair, row *report.Row, x, y report.EvaluatorScore) {
 	if x.Name == y.Name || isMember(x.Name, y.Name) || isMember(y.Name, x.Name) {
@@ -108,7 +108,7 @@ func isMember(outer, name string) bool {
 // mostEvaluators bounds the evaluators of one case that are compared.
 const mostEvaluators = 24
 
-// flat returns the evaluators with the members of composites.
+// flatEvaluators returns the evaluators with the members of composites.
 func flatEvaluators(outer string, evaluators []report.EvaluatorScore) []report.EvaluatorScore {
 	var out []report.EvaluatorScore
 	for _, e := range evaluators {

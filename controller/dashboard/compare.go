@@ -111,7 +111,7 @@ type subject struct {
 	target string
 }
 
-// rows are the cases of the subject by the key of the comparison: their name or, if
+// cases returns the cases of the subject by the key of the comparison: their name or, if
 // targets are compared, their key. The order comes from the report.
 func (x subject) cases() (names []string, rows map[string]*report.Row) {
 	rows = make(map[string]*report.Row, len(x.report.Cases))

@@ -101,7 +101,7 @@ type Page struct {
 	Live string
 }
 
-// view is the data of the template.
+// frameView is the data of the template.
 type frameView struct {
 	Title, Path, Site   string
 	Home, Start         string

@@ -21,7 +21,7 @@ const (
 	heatColumn    = 48
 )
 
-// A Map draws groups and runs as a grid of colors.
+// A heatMap draws groups and runs as a grid of colors.
 type heatMap struct {
 	// Width and Height are pixels of the drawing, which a page scales.
 	Width, Height int
@@ -50,7 +50,7 @@ type heatShade struct {
 	Path string
 }
 
-// A Row is one domain, suite or level with its score in each run.
+// A heatRow is one domain, suite or level with its score in each run.
 type heatRow struct {
 	Name  string
 	Inner bool

@@ -33,13 +33,13 @@ func criterionLines(judged []ledger.PastJudgement) []criterionLine {
 	return lines
 }
 
-// A score is the score of a criterion, which an evaluator and its own name identify.
+// A criterionScore is the score of a criterion, which an evaluator and its own name identify.
 type criterionScore struct {
 	of    [2]string
 	score float64
 }
 
-// scored returns the scores of the criteria of a judgement that apply.
+// criterionScores returns the scores of the criteria of a judgement that apply.
 func criterionScores(j ledger.PastJudgement) []criterionScore {
 	var out []criterionScore
 	for _, e := range j.Evaluators {

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// A script is a model that replies in turn, the last reply again, and keeps what
+// A judgeScript is a model that replies in turn, the last reply again, and keeps what
 // it was asked.
 type judgeScript struct {
 	replies []string

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// A script answers the questions of a judge in turn.
+// A selectionScript answers the questions of a judge in turn.
 type selectionScript struct {
 	replies []string
 	asked   []target.Request
@@ -28,7 +28,7 @@ func (s *selectionScript) ask(_ context.Context, _ schema.Role, req target.Reque
 	return target.Reply{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: s.replies[len(s.asked)-1]}}}, nil
 }
 
-// input is a case with a question and its answer.
+// candidate returns a case with a question and its answer.
 func candidate(question, answer string, s *selectionScript) evaluate.Input {
 	asked := []schema.Message{{Role: schema.RoleUser, Content: question}}
 	return evaluate.Input{

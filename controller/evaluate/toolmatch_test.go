@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// args decodes arguments; "" is none.
+// callArgs decodes arguments; "" is none.
 func callArgs(t *testing.T, text string) any {
 	t.Helper()
 	if text == "" {
@@ -95,7 +95,7 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// fits is a table of which expected call fits which actual call: a row of x and . for
+// fitTable returns a table of which expected call fits which actual call: a row of x and . for
 // each expected one.
 func fitTable(rows ...string) [][]bool {
 	var out [][]bool
@@ -109,7 +109,7 @@ func fitTable(rows ...string) [][]bool {
 	return out
 }
 
-// shown is a result in the form of the tables.
+// shownFits is a result in the form of the tables.
 func shownFits(matched []bool) string {
 	var b strings.Builder
 	for _, m := range matched {

@@ -82,7 +82,7 @@ func NewestOfBranch(ctx context.Context, store *Ledger, repository string) (id s
 	return id, store.Store().Fault("read the newest run", err)
 }
 
-// One returns a run with a report whose list of cases is empty. It returns nil if
+// RunWithoutCases returns a run with a report whose list of cases is empty. It returns nil if
 // there is no such run.
 func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
@@ -97,7 +97,7 @@ func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run,
 const selectRuns = `SELECT runs.id, repository, pull_request, base, head, started, finished, body
 	FROM runs JOIN reports ON reports.run = runs.id`
 
-// scan reads a run and its report from a row.
+// scanReportedRun reads a run and its report from a row.
 func scanReportedRun(rows *sql.Rows) (r Run, err error) {
 	var started, finished int64
 	var body []byte

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// store stores run i, an hour after the one before.
+// save stores run i, an hour after the one before.
 func save(t *testing.T, store *ledger.Ledger, repository string, i int) {
 	t.Helper()
 	err := store.SaveReport(t.Context(), ledger.Run{

@@ -28,7 +28,7 @@ type splitReport struct {
 	Pieces        [][]byte
 }
 
-// Cut cuts a report into frame and pieces. A report without a list of cases is a
+// cutReport cuts a report into frame and pieces. A report without a list of cases is a
 // frame alone.
 func cutReport(report []byte) splitReport {
 	start := bytes.Index(report, caseList)
@@ -91,7 +91,7 @@ func eachPiece(cases iter.Seq2[[]byte, error], do func(piece []byte) error) erro
 	return do(piece)
 }
 
-// last reports whether a piece ends with a case. The key of the case decides, so that
+// endsPiece reports whether a piece ends with a case. The key of the case decides, so that
 // an added case moves few ends.
 func endsPiece(element []byte) bool {
 	key, _, _ := bytes.Cut(element, []byte(","))
@@ -100,7 +100,7 @@ func endsPiece(element []byte) bool {
 	return h.Sum32()%usualPiece == 0
 }
 
-// elements returns the ends of the elements of the list at the beginning of data. It returns
+// elementEnds returns the ends of the elements of the list at the beginning of data. It returns
 // none if the list is empty or does not end.
 func elementEnds(data []byte) []int {
 	var ends []int

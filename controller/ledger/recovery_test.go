@@ -56,7 +56,7 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// raw changes a SQLite file past the ledger.
+// rawRecovery changes a SQLite file past the ledger.
 func rawRecovery(t *testing.T, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)

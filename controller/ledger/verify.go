@@ -101,7 +101,7 @@ func (v *verification) reports(ctx context.Context) error {
 	}, "SELECT run, body FROM reports")
 }
 
-// A stored decision is a row of verdicts.
+// A storedDecision is a row of verdicts.
 type storedDecision struct {
 	d, j, ns, verdict string
 	last, samples     int

@@ -217,7 +217,7 @@ func TestAPanicOfTheLook(t *testing.T) {
 	}
 }
 
-// TestAPanicIsContained: the key is tried again, the others never notice.
+// TestAPanicIsRecover: the key is tried again, the others never notice.
 func TestAPanicIsRecover(t *testing.T) {
 	var failed failures
 	tries := 0

@@ -27,7 +27,7 @@ const nightlyCases = 12
 
 var operator = ledger.Trust{Level: ledger.LevelOperator}
 
-// A branch is judged every night, by a clock that is set by hand.
+// A nightlyBranch is judged every night, by a clock that is set by hand.
 type nightlyBranch struct {
 	*testing.T
 	store    *ledger.Ledger

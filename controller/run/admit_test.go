@@ -31,7 +31,7 @@ func open(l config.Limits) *run.Budget {
 	return run.NewBudget(run.BudgetConfig{Budget: config.Budget{Limits: l}})
 }
 
-// needs is a case that is likely to take so many calls, and takes at least least.
+// budgetNeeds is a case that is likely to take so many calls, and takes at least least.
 func budgetNeeds(likely, least int64) run.Need {
 	return run.Need{Likely: ledger.Amount{Calls: likely}, Peak: ledger.Amount{Calls: likely}, Least: ledger.Amount{Calls: least}}
 }

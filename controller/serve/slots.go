@@ -36,7 +36,7 @@ const (
 	classStranger
 )
 
-// New returns so many slots.
+// newSlots returns so many slots.
 func newSlots(most int) *slotPool { return &slotPool{most: most, of: map[slotClass]int{}} }
 
 // Acquire waits for a slot, or until ctx ends. It calls waits if none is free at once.

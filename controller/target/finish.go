@@ -21,7 +21,7 @@ func finishReason(reason looseText) string {
 	return name
 }
 
-// finishReason is the reason for which the response ended.
+// Finish returns the reason for which the response ended.
 func (r *responsesReplyBody) Finish() string {
 	switch {
 	case r.Status == "incomplete":

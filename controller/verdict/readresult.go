@@ -12,7 +12,7 @@ type DecisionReader struct {
 	Samples  int           `json:"samples"`
 }
 
-// DecisionReader reads a decision. It reports false for JSON that has to be read by
+// Decision reads a decision. It reports false for JSON that has to be read by
 // encoding/json, as every decision with attempts, a comparison or the details of a
 // program has to. Nothing in it refers to body.
 func (r *JSONReader) Decision(body []byte) (out DecisionReader, ok bool) {

@@ -17,7 +17,7 @@ var now = time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 
 func number(x float64) *float64 { return &x }
 
-// row is a case of the suite shop with a verdict.
+// suiteRow is a case of the suite shop with a verdict.
 func suiteRow(id string, v verdict.Verdict, score float64, evaluators ...verdict.EvaluatorResult) report.Row {
 	r := report.Row{
 		Key: "sub/shop#" + id, Dialect: schema.DialectEvalcase, Target: "bot", Verdict: &v, Groups: []string{"sub/shop"},

@@ -102,7 +102,7 @@ func fits(k Kind, text string) bool {
 	return k == String
 }
 
-// places knows the line and column of every byte. Counting them out from the
+// A lineIndex knows the line and column of every byte. Counting them out from the
 // beginning of the line each time would be quadratic in a file of one line.
 type lineIndex struct {
 	starts []int   // the offsets at which lines begin

@@ -121,7 +121,7 @@ func constraintProblem(file, message, hint string) schema.Problem {
 	return schema.Problem{Position: at, Severity: schema.Error, Rule: RuleConstraintFile, Message: message, Hint: hint}
 }
 
-// explain returns the problems of an evaluation.
+// explainConstraints returns the problems of an evaluation.
 func explainConstraints(file string, err error) []schema.Problem {
 	var wrong cuefile.FileProblems
 	if !errors.As(err, &wrong) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// set compiles one file of constraints.
+// constraints compiles one file of constraints.
 func constraints(t *testing.T, text string) *document.Constraints {
 	t.Helper()
 	s, problems := document.NewConstraints([]schema.ConstraintFile{{File: "schema/team.cue", Text: text}}, cuefile.NewBudget())

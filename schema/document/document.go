@@ -139,7 +139,7 @@ func (n *node) allFlaws() []schema.Problem {
 	return out
 }
 
-// places is the text that a parser read. It maps the parser's places, which
+// A textIndex is the text that a parser read. It maps the parser's places, which
 // count bytes, to ours, which count code points.
 type textIndex struct {
 	file  string

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
-// repository has the files that the workspaces of the tests name.
+// testbedRepository has the files that the workspaces of the tests name.
 func testbedRepository() fstest.MapFS {
 	return fstest.MapFS{
 		"shop/shop.txt":            {Data: []byte("closed"), Mode: 0o644},
@@ -27,7 +27,7 @@ func testbedRepository() fstest.MapFS {
 	}
 }
 
-// read reads the workspace of a suite and of a test, each as YAML; empty for none.
+// readTestbed reads the workspace of a suite and of a test, each as YAML; empty for none.
 func readTestbed(t *testing.T, suite, own string) testbed {
 	t.Helper()
 	value := func(text string) document.Place {

@@ -165,7 +165,7 @@ func (r *v5rewriter) sharedAsserts() []document.Place {
 	return []document.Place{r.shared.Sub("assert"), {Doc: r.doc, Path: []any{"assert"}}}
 }
 
-// A rewriter rewrites one file.
+// A v5rewriter rewrites one file.
 type v5rewriter struct {
 	document.Source
 	doc      *document.Document

@@ -332,7 +332,7 @@ func (r *v5rewriter) trials(p document.Place) document.Piece {
 	return document.Piece{}
 }
 
-// A value is one of the texts of each variable that has several.
+// A v5value is one of the texts of each variable that has several.
 type v5value struct {
 	vars   template.Variables
 	texts  map[string]string

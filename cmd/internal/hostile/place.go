@@ -24,7 +24,7 @@ roles: {judge: judge}
 	stranger   = "stranger"
 )
 
-// A place is a repository with pull requests at a forge.
+// A fixture is a repository with pull requests at a forge.
 type fixture struct {
 	*stage.Stage
 	// forge is asked by jobs, and second by the server, which must not find a job's

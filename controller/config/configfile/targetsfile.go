@@ -23,7 +23,7 @@ const targetsFile = ".agentv/targets.yaml"
 // maxFile bounds a file.
 const maxFile = 1 << 20
 
-// Paths returns where the file may be: in each folder with definitions and in the
+// TargetsFilePaths returns where the file may be: in each folder with definitions and in the
 // folders above it, the innermost first.
 func TargetsFilePaths(definitions []string) []string {
 	var dirs []string
@@ -42,7 +42,7 @@ func TargetsFilePaths(definitions []string) []string {
 	return out
 }
 
-// Add gives a configuration the targets of the files in a state of the repository. A
+// AddTargets gives a configuration the targets of the files in a state of the repository. A
 // target that gavel.yaml names wins. A target that cannot be used is a problem only if
 // a case names it; the returned problems concern whole files. lookup finds the
 // variables that c.Environment lists; with nil a target that takes one cannot be used.

@@ -55,7 +55,7 @@ var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
 
-// Form returns the target that a name with its config means, in the form of gavel.yaml.
+// vendorForm returns the target that a name with its config means, in the form of gavel.yaml.
 // File is where the name is written, for the programs that it names. The error says
 // what to write into gavel.yaml instead.
 func vendorForm(name, file string, config map[string]json.RawMessage) (map[string]any, error) {
@@ -146,7 +146,7 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 // otherKinds are the kinds of models that do not chat and do not embed.
 var otherKinds = []string{"assistant", "image", "realtime", "transcription", "speech", "video", "agents", "codex", "codex-sdk", "chatkit", "text-generation", "feature-extraction", "sentence-similarity", "token-classification"}
 
-// Unread returns the fields of a vendor model's config that are not read and may affect
+// unreadVendorFields returns the fields of a vendor model's config that are not read and may affect
 // its answers, sorted.
 func unreadVendorFields(name string, config map[string]json.RawMessage) []string {
 	first, _, _ := strings.Cut(name, ":")

@@ -22,7 +22,6 @@ type ConnectionLimit struct {
 	turn int64                    // guarded by mu; counts events
 }
 
-// A guest is an open connection.
 type connection struct {
 	from netip.Addr
 	// shares reports whether it counts towards the share of its address.
@@ -166,7 +165,7 @@ func remoteAddress(remote string) netip.Addr {
 	return at.Addr().Unmap().WithZone("")
 }
 
-// person returns the address that stands for all addresses of one person: with IPv6,
+// personAddress returns the address that stands for all addresses of one person: with IPv6,
 // everybody has a whole network.
 func personAddress(addr netip.Addr) netip.Addr {
 	const network = 64

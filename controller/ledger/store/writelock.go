@@ -17,7 +17,7 @@ const (
 // may then wait for so long that its leases end.
 type writeLock struct{ lives *runLocks }
 
-// writeLock is the lock of one ledger's writers.
+// WriteLock returns the lock of one ledger's writers.
 func (v *runLocks) WriteLock() writeLock { return writeLock{v} }
 
 // Acquire waits for the caller's turn, and returns a function that ends the turn. One
