@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// architecture is the document that has a row for every package.
+// architecture is the document that has a tree of all packages.
 const architecture = "controller/ARCHITECTURE.md"
 
 var (
@@ -19,6 +19,9 @@ var (
 	link = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)\s]*)?\)`)
 	// inCode is code within a line.
 	inCode = regexp.MustCompile("`([^`\n]+)`")
+	// treeFolder and treeNames are lines of a tree of folders.
+	treeFolder = regexp.MustCompile(`^([a-z]+(?:/[a-z]+)*) {2,}\S`)
+	treeNames  = regexp.MustCompile(`^  ([a-z0-9]+(?: [a-z0-9]+)*) {2,}\S`)
 	// ownPath is a path of this repository as documents write it, perhaps a glob.
 	ownPath = regexp.MustCompile(`^(?:cmd|controller|schema|reporters|\.github|\.ci)(?:/[\w.*-]+)+/?$`)
 )
@@ -74,23 +77,40 @@ func pathsIn(name, text string, exists func(file string) bool) []finding {
 	return found
 }
 
-// missingPackages returns a finding for each folder with Go files that the page
-// on the architecture neither names nor covers by a folder above it. The
-// folder controller covers none.
+// missingPackages returns a finding for each folder with Go files that the tree on the page
+// about the architecture neither names nor covers by a folder above it. The folders
+// controller, schema and reporters cover none.
 func missingPackages(text string, dirs []string) []finding {
-	named := map[string]bool{}
-	for _, m := range inCode.FindAllStringSubmatch(text, -1) {
-		named[m[1]] = true
-	}
+	named := inTree(text)
+	top := func(dir string) bool { return dir == "controller" || dir == "schema" || dir == "reporters" || dir == "." }
 	var found []finding
 	for _, dir := range dirs {
 		covered := named[dir]
-		for parent := path.Dir(dir); parent != "." && parent != "controller" && !covered; parent = path.Dir(parent) {
+		for parent := path.Dir(dir); !top(parent) && !covered; parent = path.Dir(parent) {
 			covered = named[parent]
 		}
 		if !covered {
-			found = append(found, finding{architecture, 0, fmt.Sprintf("has no row for `%s`", dir)})
+			found = append(found, finding{architecture, 0, fmt.Sprintf("does not name %s in its tree", dir)})
 		}
 	}
 	return found
+}
+
+// inTree returns the folders that the tree of a page names. A line of it is a folder, or
+// indented names of folders in the last one, and then two spaces or more before what is in
+// them.
+func inTree(text string) map[string]bool {
+	named := map[string]bool{}
+	last := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		if m := treeFolder.FindStringSubmatch(line); m != nil {
+			last = m[1]
+			named[last] = true
+		} else if m := treeNames.FindStringSubmatch(line); m != nil {
+			for name := range strings.FieldsSeq(m[1]) {
+				named[last+"/"+name] = true
+			}
+		}
+	}
+	return named
 }
