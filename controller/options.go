@@ -46,7 +46,7 @@ type Judge interface {
 // A Recorder receives every reply that a report rests on, live or stored.
 type Recorder interface {
 	Record(target, requestDigest string, req target.Request, reply target.Reply)
-	// Unrecorded receives the key of a case of which a stored reply is no longer there.
+	// Unrecorded receives the key of a case with a lost reply in the ledger.
 	Unrecorded(key string)
 }
 

@@ -19,7 +19,7 @@ type Clock interface {
 	Random() float64
 }
 
-// Funcs is a clock of functions, of which nil ones are the machine's. Its zero value is
+// Funcs is a clock of functions; nil ones are the machine's. Its zero value is
 // the machine's clock.
 type Funcs struct {
 	NowFunc    func() time.Time

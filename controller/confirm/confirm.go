@@ -13,11 +13,11 @@
 //	}
 //	result := p.Result()
 //
-// The package measures nothing itself, reads no clock and draws no chance. The
+// The package measures nothing itself, reads no clock and uses no random numbers. The
 // next requests and the decisions are functions of the cases, the options and the
-// recorded outcomes, not of their order. So a loop that ends early and is entered
-// again with what was recorded asks for the same measurements and comes to the
-// same result as one that did not end, with any number of them at a time.
+// recorded outcomes, not of their order. So a loop that ends early and is continued
+// with the recorded outcomes requests the same measurements and reaches the
+// same result as an uninterrupted one, with any number of them at a time.
 //
 // # What holds
 //

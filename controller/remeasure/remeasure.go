@@ -138,8 +138,8 @@ type decider struct {
 	why   string
 }
 
-// measure records the outcomes of a batch: those that are stored, and those of the
-// measurements that are made now.
+// measure records the outcomes of a batch: the stored ones, and the outcomes of
+// the measurements that it takes now.
 func (d *decider) measure(ctx context.Context, batch []confirm.Request) error {
 	jobs := make([]run.Job, len(batch))
 	for i, r := range batch {

@@ -16,7 +16,7 @@ type PastJudgement struct {
 	Run string `json:"run"`
 	// Head is 40 hex digits, or worktree.
 	Head string `json:"head"`
-	// PullRequest is 0 where there is none.
+	// PullRequest is 0 if there is none.
 	PullRequest int             `json:"pull_request,omitempty"`
 	At          time.Time       `json:"at"`
 	Action      plan.Action     `json:"action"`

@@ -68,7 +68,7 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 func shortP(p float64) string { return strconv.FormatFloat(p, 'g', 1, 64) }
 
 // ScoresFell says that the scores fell for certain, and whether any verdict did as well;
-// empty where they did not, or where the cases are said to have got worse anyway.
+// empty if they did not, or if the report already says that the cases got worse.
 func (r *Report) ScoresFell() string {
 	if r.Remeasured == nil || !r.Remeasured.Scores.Called || r.Remeasured.Mean.Called {
 		return ""

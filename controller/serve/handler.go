@@ -48,7 +48,7 @@ func (cfg HandlerConfig) probes(mux *http.ServeMux) {
 }
 
 // NewHandler answers deliveries, pages and the requests of [NewProbes]. It returns the
-// errors of [webhook.New].
+// errors of [forge.NewWebhook].
 func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	mux := http.NewServeMux()
 	if !cfg.Apart {
@@ -65,7 +65,7 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The path is the operator's, and no pattern.
+	// The path comes from the operator and is not a pattern.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == cfg.Path {
 			hook.ServeHTTP(w, r)

@@ -133,7 +133,7 @@ type Config struct {
 	// ShutdownTimeout bounds how long a forge may take to accept that a run ended.
 	// Defaults to 30 s.
 	ShutdownTimeout time.Duration
-	// Trial judges a commit in a child. Defaults to [trial.Run].
+	// Trial judges a commit in a child. Defaults to [crashguard.Run].
 	Trial crashguard.Trier
 	// Proxied reports whether an address is a proxy's, which asks for many people.
 	// Defaults to none.

@@ -26,7 +26,7 @@ func show(was, is state, changes []schema.ChangedFile) (string, error) {
 	return text[:strings.LastIndexByte(text, '\n')+1] + "(the rest of the diff is left out)\n", nil
 }
 
-// side is a file of a state; nil where it has none.
+// side is a file of a state; nil if it has none.
 func (s state) side(name string) *gitrepo.DiffContent {
 	c, there := s[name]
 	if !there {

@@ -37,7 +37,7 @@ func (s source) length(n ast.Node) int { return s.line(n.End()) - s.line(n.Pos()
 // A finding is something that should be otherwise.
 type finding struct {
 	path    string
-	line    int // 0 where the whole file or package is meant
+	line    int // 0 for the whole file or package
 	message string
 }
 

@@ -40,7 +40,7 @@ type Setup struct {
 	Flags
 	// Definitions is the folder for definitions.
 	Definitions string
-	// Git makes a repository where there is none.
+	// Git makes a repository if there is none.
 	Git bool
 	// NoWorkflow and NoEditor leave files out.
 	NoWorkflow, NoEditor bool

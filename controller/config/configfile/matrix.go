@@ -151,7 +151,7 @@ func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 		return
 	}
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(doc.JSON(append(slices.Clip(at), "config")...), &fields) // none where it is not an object
+	_ = json.Unmarshal(doc.JSON(append(slices.Clip(at), "config")...), &fields) // none if it is not an object
 	form, err := vendorForm(id, doc.File, fields)
 	hint := fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	wrong := doc.Problem("unknown-target", "", hint, at...)

@@ -136,7 +136,7 @@ func (t *target) form() map[string]any {
 // vendor returns a target whose id names a vendor's model.
 func (t *target) vendor(id string) map[string]any {
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none where it is not an object
+	_ = json.Unmarshal(t.Doc.JSON(append(slices.Clone(t.at), "config")...), &fields) // none if it is not an object
 	out, err := vendorForm(id, t.Doc.File, fields)
 	if unread := unreadVendorFields(id, fields); err == nil && len(unread) > 0 {
 		err = fmt.Errorf("`%s` of its config is not read", unread[0])

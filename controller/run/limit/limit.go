@@ -33,8 +33,8 @@ type Limiter struct {
 	// Only the caller that has the turn takes a slot and waits for the provider; the
 	// others wait for their turn.
 	turn, slots *queue
-	requests    *rate.Limiter // nil where unlimited
-	tokens      *rate.Limiter // nil where unlimited
+	requests    *rate.Limiter // nil if unlimited
+	tokens      *rate.Limiter // nil if unlimited
 	// size and perMinute are the configured limits. pooled is nil if only this process
 	// calls the target.
 	size      int
