@@ -1,6 +1,6 @@
-// Package confirm decides which differences between base and head are real. It
-// is told what one measurement a case and side showed, says what has to be
-// measured again, and in the end says of each case whether it got worse.
+// Package confirm decides which differences between base and head are real. Its
+// input is the result of one measurement for each case and side. It requests further
+// measurements, and decides in the end whether each case got worse.
 //
 // Most callers want [New], then a loop over [Procedure.Batches] that measures and
 // calls [Procedure.Record], then [Procedure.Result]:
@@ -21,14 +21,13 @@
 //
 // # What holds
 //
-// Nothing that is called contains a stored measurement, nor one that was looked at
-// in order to choose what to measure: stored measurements and the first one at
-// head choose, fresh pairs call. If a pull request changes nothing, the chance
-// that anything is called is at most α for each head that is evaluated: 4/5 of α
-// for the cases together, 1/5 for their means. The bound needs cases that fail
-// independently of each other, and pairs of which both measurements are taken at
-// about the same time. It does not need a history that is still true. To stop
-// early loses differences and never adds one.
+// No call uses a stored measurement, or one that was looked at in order to choose what
+// to measure: stored measurements and the first one at head choose, and fresh pairs
+// call. If a pull request changes nothing, the chance of any call is at most α for each
+// evaluated head: 4/5 of α for the cases together, 1/5 for their means. The bound needs
+// cases that fail independently of each other, and pairs whose measurements are taken at
+// about the same time. It does not need a valid history. Stopping early loses
+// differences and never adds one.
 package confirm
 
 import (
