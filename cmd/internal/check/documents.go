@@ -82,7 +82,9 @@ func pathsIn(name, text string, exists func(file string) bool) []finding {
 // controller, schema and reporters cover none.
 func missingPackages(text string, dirs []string) []finding {
 	named := inTree(text)
-	top := func(dir string) bool { return dir == "controller" || dir == "schema" || dir == "reporters" || dir == "." }
+	top := func(dir string) bool {
+		return dir == "controller" || dir == "schema" || dir == "reporters" || dir == "."
+	}
 	var found []finding
 	for _, dir := range dirs {
 		covered := named[dir]
