@@ -189,7 +189,7 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 		{"stored base", bot, "", 6, 6, true, 1, 6 * 57},
 		{"fewer samples", bot, "noise: {samples: 4}\n", 2, 2, false, 1, 2 * 10},
 		{"two iterations", bot, "defaults: {iterations: 2}\n", 2, 2, false, 2, 2 * 2 * 26},
-		{"a new case", bot, "", 1, 2, false, 1, 26 + 1},
+		{"a new case", bot, "", 1, 2, false, 1, 26 + 3},
 		{"a new case runs", bot, "noise: {new: {runs: 5, pass: 4}}\n", 1, 2, false, 1, 26 + 5},
 		{"off", bot, "noise: {confirm: off}\n", 2, 2, false, 0, -1},
 		{"deterministic", `{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},

@@ -98,6 +98,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
 	}
+	e.in.Gate.Once = p.req.Once
 	e.in.Gate.Unasked, e.in.Gate.Selected = p.req.unasked(e.opts.NotRun), p.req.selected()
 	if e.opts.NotRun != "" {
 		will := p.Estimate().Estimate

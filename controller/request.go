@@ -111,6 +111,9 @@ type Request struct {
 	// Before, if set, compares head with its own results until then. Base is not asked.
 	Before time.Time
 
+	// Once compares stored results and measures nothing again: single cases stay unclear,
+	// and all together decide.
+	Once bool
 	// Improvements also measures improved cases again.
 	Improvements bool
 

@@ -99,10 +99,11 @@ func blocks(r *report.Report, row *report.Row) report.Class {
 	}
 	if c := row.Confirmation; c != nil && r.Gate.FailOn != report.FailOnAny {
 		// Reruns say more than one verdict.
-		if c.Held != nil && !*c.Held {
+		isNew := row.Class != nil && *row.Class == report.New
+		if c.Held != nil && !*c.Held && isNew {
 			return report.New
 		}
-		if c.Held != nil || row.Class != nil && (*row.Class == report.Unclear || *row.Class == report.Flaky) {
+		if c.Held != nil && (*c.Held || isNew) || row.Class != nil && (*row.Class == report.Unclear || *row.Class == report.Flaky) {
 			return ""
 		}
 	}

@@ -175,7 +175,7 @@ func (c *diffRun) states(ctx context.Context, sides [2]diffSide, args []string) 
 	}
 	req := c.request(states[1])
 	base := states[0]
-	req.Base, req.Improvements = &base, c.flags.confirm
+	req.Base, req.Improvements, req.Once = &base, c.flags.confirm, !c.flags.confirm
 	req.Changed = func(ctx context.Context, _ []string) ([]string, error) { return c.changed(ctx, states) }
 	prepared, err := controller.Prepare(ctx, req)
 	if err != nil {

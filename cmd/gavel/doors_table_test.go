@@ -766,6 +766,26 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		unlike: map[string]string{"serve": ownMirror, "serve on PostgreSQL": ownMirror, "workers": ownMirror},
 	},
 	{
+		name: "a new case that fails once", base: shopOf("a", nil), head: map[string]string{at("b"): asks("b", "say b", "b!")},
+		answer: func(prompt string, n int) string {
+			if n == 1 && strings.Contains(prompt, "say b") {
+				return "no"
+			}
+			return echo(prompt, n)
+		},
+		want: outcome{
+			gate: "pass", reason: "no case regressed", notice: "1 case passes as flaky", cases: map[string]string{key("b"): "fail new"},
+			calls: map[string]int{"Be kind. | say b": 2},
+		},
+	},
+	{
+		name: "a new case that never passes", base: shopOf("a", nil), head: map[string]string{at("b"): asks("b", "say b", "c!")}, answer: echo,
+		want: outcome{
+			gate: "fail", reason: "1 new case fails", cases: map[string]string{key("b"): "fail new"},
+			calls: map[string]int{"Be kind. | say b": 3},
+		},
+	},
+	{
 		name: "scores that fall while no verdict changes", base: fourWords(nil), answer: threeOfFour,
 		head: map[string]string{domainFile: domainWith("Be brief.")},
 		want: outcome{gate: "pass", reason: "scores fell by 0.25, certain; no verdict changed", cases: map[string]string{}},

@@ -49,7 +49,7 @@ func (n Noise) Defaulted() Noise {
 	n.Cluster = cmp.Or(n.Cluster, ClusterCase)
 	n.Alpha, n.Samples = cmp.Or(n.Alpha, 0.05), cmp.Or(n.Samples, 12)
 	n.History = cmp.Or(n.History, 14*day)
-	n.NewRuns, n.NewPass = cmp.Or(n.NewRuns, 1), cmp.Or(n.NewPass, 1)
+	n.NewRuns, n.NewPass = cmp.Or(n.NewRuns, 3), cmp.Or(n.NewPass, 1)
 	return n
 }
 

@@ -39,7 +39,7 @@ func noiseOf(t *testing.T, text string) (config.Noise, string) {
 
 func TestNoise(t *testing.T) {
 	silent, without := noiseOf(t, "")
-	want := config.Noise{Confirm: "auto", Alpha: 0.05, Samples: 12, History: 14 * 24 * time.Hour, Flaky: "report", Cluster: "case", NewRuns: 1, NewPass: 1}
+	want := config.Noise{Confirm: "auto", Alpha: 0.05, Samples: 12, History: 14 * 24 * time.Hour, Flaky: "report", Cluster: "case", NewRuns: 3, NewPass: 1}
 	if diff := cmp.Diff(want, silent.Defaulted()); diff != "" {
 		t.Error(diff)
 	}
@@ -66,8 +66,8 @@ func TestLooserNoise(t *testing.T) {
 		{"noise: {flaky: fail}", "noise: {flaky: ignore}", "noise.flaky fail → ignore"},
 		{"", "noise: {cluster: group}", "noise.cluster case → group"},
 		{"noise: {cluster: fixture}", "noise: {cluster: case}", ""},
-		{"", "noise: {new: {runs: 5, pass: 4}}", "noise.new 1 of 1 → 4 of 5"},
-		{"noise: {new: {runs: 5, pass: 5}}", "", "noise.new 5 of 5 → 1 of 1"},
+		{"", "noise: {new: {runs: 5, pass: 4}}", ""},
+		{"noise: {new: {runs: 5, pass: 5}}", "", "noise.new 5 of 5 → 1 of 3"},
 	} {
 		base, _ := noiseOf(t, tt.base)
 		head, _ := noiseOf(t, tt.head)

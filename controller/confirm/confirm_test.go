@@ -206,6 +206,40 @@ func TestNewCases(t *testing.T) {
 	}
 }
 
+// TestOneOfThree: only what fails three times of three fails, and further runs follow a
+// fail alone. A required case that base fails as well has the same rule, and has to pass.
+func TestOneOfThree(t *testing.T) {
+	rule := confirm.Options{Budget: -1, New: confirm.Rule{Runs: 3, Pass: 1}}
+	for _, tt := range []struct {
+		name, base, first, then string
+		required, held          bool
+		asked                   int
+		sentence                string
+	}{
+		{"passes", "", "p", "", false, true, 0, ""},
+		{"passes the second time", "", "f", "p", false, true, 1, "passed 1 of 2: flaky"},
+		{"passes the third time", "", "f", "fp", false, true, 2, "passed 1 of 3: flaky"},
+		{"never passes", "", "f", "ff", false, false, 2, "passed 0 of 3"},
+		{"borderline", "", "b", "", false, true, 0, ""},
+		{"required, borderline", "", "b", "bb", true, false, 2, "passed 0 of 3"},
+		{"required, base fails", "f", "f", "fp", true, true, 2, "passed 1 of 3: flaky"},
+		{"required, never passes", "f", "f", "ff", true, false, 2, "passed 0 of 3"},
+		{"required, got better and does not pass", "f", "b", "p", true, true, 1, "passed 1 of 2: flaky"},
+		{"base fails", "f", "f", "", false, false, 0, ""},
+	} {
+		c := compared(tt.base, tt.first)
+		c.Required = tt.required
+		res, asked := play([]confirm.Case{c}, rule, script{0: {"", tt.then}}.answer)
+		f := res.Findings[0]
+		if f.Held != tt.held || f.Open || len(asked) != tt.asked || f.Undetermined() {
+			t.Errorf("%s: %+v after %v, want held %v after %d", tt.name, f, asked, tt.held, tt.asked)
+		}
+		if s := f.Sentence(); s != tt.sentence && f.Class != confirm.Unchanged || f.Class == confirm.Unchanged && tt.required && s != tt.sentence {
+			t.Errorf("%s: %q, want %q", tt.name, s, tt.sentence)
+		}
+	}
+}
+
 // TestImprovementsAreConfirmedOnDemand: nothing is measured for them otherwise.
 func TestImprovementsAreConfirmedOnDemand(t *testing.T) {
 	cases, fixed := []confirm.Case{compared("f", "p")}, script{0: {"f", "p"}}

@@ -160,19 +160,36 @@ func holds(v, bar verdict.Verdict) int {
 	return 0
 }
 
-// judgeNew decides about the cases without a base by their own rule. Each round
-// asks for as many runs as any outcome of the rule still needs.
+// byRule reports whether the rule of new cases decides about a case: it has no base, or
+// it is required and no worse than base, which did not pass either. The second result is
+// the verdict that counts as a pass.
+func (d *decision) byRule(i int) (bool, verdict.Verdict) {
+	f := d.findings[i]
+	bar := verdict.Borderline
+	if f.Required {
+		bar = verdict.Pass
+	}
+	old := f.Required && !f.Certain && (f.Class == Unchanged || f.Class == Improvement && !f.Open) && f.HeadVerdict.Rank() < bar.Rank()
+	return f.Class == Added || old, bar
+}
+
+// judgeNew decides about the cases without a base, and about required ones that base
+// fails as well, by their own rule. Each round asks for as many runs as any outcome of
+// the rule still needs.
 func (d *decision) judgeNew(required bool) bool {
 	rule := d.options.New
 	runs := make([]stats.Count, len(d.cases))
 	var open []int
+	bars := make([]verdict.Verdict, len(d.cases))
 	for i, f := range d.findings {
+		ruled, bar := d.byRule(i)
 		switch {
-		case f.Class != Added || f.Required != required:
+		case !ruled || f.Required != required:
 		case f.Certain:
-			d.findings[i].Open, d.findings[i].Held = false, holds(d.first[Head][i].Verdict, verdict.Borderline) == 1
+			d.findings[i].Open, d.findings[i].Held = false, holds(d.first[Head][i].Verdict, bar) == 1
 		default:
-			runs[i] = stats.Count{Passed: holds(d.first[Head][i].Verdict, verdict.Borderline), Of: 1}
+			runs[i], bars[i] = stats.Count{Passed: holds(d.first[Head][i].Verdict, bar), Of: 1}, bar
+			d.findings[i].Ruled, d.findings[i].Open = true, true
 			open = append(open, i)
 		}
 	}
@@ -206,7 +223,7 @@ func (d *decision) judgeNew(required bool) bool {
 				asked = slices.DeleteFunc(asked, func(i int) bool { return i == r.Case })
 				continue
 			}
-			runs[r.Case] = runs[r.Case].Add(holds(o.Verdict, verdict.Borderline), 1)
+			runs[r.Case] = runs[r.Case].Add(holds(o.Verdict, bars[r.Case]), 1)
 		}
 		open = asked
 	}

@@ -94,19 +94,16 @@ func (d *decision) testMean(settled bool) bool {
 		d.judgeMean(cases, first)
 		return settled
 	}
-	if !settled {
-		return false
-	}
-	if spared {
+	if settled && spared {
 		d.begin(MeanSpared)
 		return true
 	}
 	level, scores := d.levels()
 	if stats.Stratified(d.ranks(cases, first)) > meanGate*level && d.scoresP(cases, first) > meanGate*scores {
 		d.begin(MeanQuiet)
-		return true
+		return settled
 	}
-	return d.measureMean(cases)
+	return settled && d.measureMean(cases)
 }
 
 // begin gives both tests of the mean a state.

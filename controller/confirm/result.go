@@ -39,6 +39,9 @@ type Finding struct {
 	Open bool
 	// Held says that the rule of a new case holds.
 	Held bool
+	// Ruled says that the rule of new cases decided: the case is new, or required and
+	// base fails it as well.
+	Ruled bool
 	// Certain, Gone and Required are the fields of the case.
 	Certain, Gone, Required bool
 	// BaseVerdict and HeadVerdict are the first outcomes; after an outage, the repeated
@@ -181,6 +184,10 @@ func (f Finding) Sentence() string {
 	case f.Class == Regression:
 		return fmt.Sprintf("%s in %s here, passed %s at base (p = %s after all looks)",
 			fell, reruns(f.Head.Of-f.Head.Passed, f.Head.Of), fraction(f.Base), shortP(f.P))
+	case f.Ruled && f.Head.Of > 1 && f.Held && f.Head.Passed < f.Head.Of:
+		return fmt.Sprintf("passed %s: flaky", fraction(f.Head))
+	case f.Ruled && f.Head.Of > 1:
+		return fmt.Sprintf("passed %s", fraction(f.Head))
 	case f.Class == Improvement && f.Confirmed:
 		return fmt.Sprintf("passed %s here, failed %d of %d at base (p = %s after all looks)",
 			reruns(f.Head.Passed, f.Head.Of), f.Base.Of-f.Base.Passed, f.Base.Of, shortP(f.P))
@@ -192,8 +199,6 @@ func (f Finding) Sentence() string {
 		return fell + " once; base is not steady enough to tell"
 	case f.Class == Unclear:
 		return f.unclear()
-	case f.Class == Added && f.Head.Of > 1:
-		return fmt.Sprintf("passed %s", fraction(f.Head))
 	}
 	return ""
 }

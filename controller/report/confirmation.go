@@ -44,8 +44,10 @@ type Confirmation struct {
 	// MostlyWorse means that most but not all reruns at head are worse than base's
 	// stored verdict, so that head alone does not settle it. The gate reads it.
 	MostlyWorse bool `json:"-"`
-	// Held reports for a new case whether its rule holds.
-	Held *bool `json:"held,omitempty"`
+	// Held reports whether the rule of new cases holds, for a new case, and for a required
+	// one that base fails as well. Unsteady means that it does although a run failed.
+	Held     *bool `json:"held,omitempty"`
+	Unsteady bool  `json:"-"`
 	// Sentence explains the class; empty if the verdicts do.
 	Sentence string `json:"sentence"`
 	// P is the p-value after all looks; null if nothing was tested.
@@ -149,8 +151,9 @@ func (all *NoiseFindings) Confirmation(row *plan.Row) *Confirmation {
 	switch {
 	case f.Class == confirm.Error:
 		c.Sentence = "could not be measured again"
-	case f.Class == confirm.Added && !f.Open:
+	case (f.Ruled || f.Class == confirm.Added) && !f.Open:
 		c.Held = &f.Held
+		c.Unsteady = f.Held && f.Head.Passed < f.Head.Of
 	}
 	if f.P > 0 && f.P < 1 {
 		c.P = &f.P

@@ -51,6 +51,9 @@ type GateSettings struct {
 	Selected bool
 	// FailFlaky fails the gate if the change affects a flaky case.
 	FailFlaky bool
+	// Once means that nothing is measured again on purpose: single cases stay unclear, and
+	// all together decide.
+	Once bool
 	// FailScores makes the gate fail where the scores fell for certain.
 	FailScores bool
 }
@@ -465,7 +468,7 @@ func (f *findings) required(r *Report, s GateSettings) {
 			}
 			found = true
 			switch {
-			case row.OutOfGate() || row.isNoise():
+			case row.OutOfGate() || row.isNoise() || row.holds():
 			case row.Confirmation != nil && row.Confirmation.Open:
 				f.unknown("required case %s is not settled: %s", row.Name(), row.Confirmation.Sentence)
 			case row.Verdict == nil || *row.Verdict == verdict.Error:
@@ -500,9 +503,20 @@ func passReason(r *Report, rule string, s GateSettings) string {
 		return "no case fails (fail_on: any_failure)"
 	}
 	said := "no case regressed"
+	if s.Once && len(r.Unconfirmed()) > 0 {
+		said = fmt.Sprintf("the cases did not get worse on the whole; %s in one run a side", strings.Join(r.Unconfirmed(), ", "))
+		if r.Remeasured.Why != "" {
+			said += ": " + r.Remeasured.Why
+		}
+	}
 	unsettled := len(unclear(r))
 	if unsettled > 0 {
 		said += fmt.Sprintf(", %s unclear", textfmt.Count(unsettled, "case"))
+	}
+	for i := range r.Cases { // those that nobody measures again are not settled either
+		if row := &r.Cases[i]; s.Once && row.Class != nil && *row.Class == Unclear && row.Confirmation != nil && row.Confirmation.Open {
+			unsettled++
+		}
 	}
 	if n := r.Diff.Unclear - unsettled; n > 0 {
 		said += fmt.Sprintf(", %s %s no verdict at base to compare with", textfmt.Count(n, "case"), textfmt.Verb(n, "has", "have"))

@@ -29,13 +29,19 @@ func (row *Row) isNoise() bool {
 	return row.Class != nil && *row.Class == Flaky && row.Confirmation != nil
 }
 
+// holds reports whether the row passes by the rule of new cases, whatever its first
+// verdict is.
+func (row *Row) holds() bool {
+	return row.Confirmation != nil && row.Confirmation.Held != nil && *row.Confirmation.Held
+}
+
 // unsettled reports open questions of the reruns, case by case and for all cases
 // together.
 func (f *findings) unsettled(r *Report, s GateSettings) {
 	open, gone := 0, 0
 	for i := range r.Cases {
 		switch c := r.Cases[i].Confirmation; {
-		case c == nil || !c.Open || r.Cases[i].Required:
+		case c == nil || !c.Open || r.Cases[i].Required || s.Once:
 		case c.MostlyWorse:
 			gone++
 		default:
@@ -60,6 +66,8 @@ func (f *findings) unsettled(r *Report, s GateSettings) {
 		f.failed("the cases got worse on the whole: %d worse, %d better (p = %s)", m.Worse, m.Better, shortP(m.P))
 	case r.Remeasured.Scores.Called && s.FailScores:
 		f.failed("%s (p = %s; scores: fail)", r.ScoresFell(), shortP(r.Remeasured.Scores.P))
+	case m.State == string(confirm.MeanOpen) && s.Once:
+		f.unknown("the cases may have got worse on the whole, which stored results alone do not decide")
 	case m.State == string(confirm.MeanOpen) && open == 0 && r.Remeasured.Why != "":
 		f.unknown("whether the cases got worse on the whole was not measured: %s", strings.TrimPrefix(r.Remeasured.Why, NotRunPrefix))
 	}
@@ -143,17 +151,31 @@ func unclear(r *Report) []string {
 // most bounds the keys named in a notice.
 const most = 5
 
+// listed joins names, and counts those beyond the first few.
+func listed(names []string) string {
+	said := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	return said
+}
+
 // noiseNotices lists cases that pass although it is unknown whether they got worse.
 func noiseNotices(r *Report) []Notice {
 	var out []Notice
 	if names := unclear(r); len(names) > 0 {
 		n := len(names)
-		named := strings.Join(names[:min(n, most)], ", ")
-		if n > most {
-			named += fmt.Sprintf(" and %d more", n-most)
-		}
 		out = append(out, Notice{Message: fmt.Sprintf("%s %s worse than base, and measuring %s again does not settle whether %s got worse: %s",
-			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), named)})
+			textfmt.Count(n, "case"), textfmt.Verb(n, "was", "were"), textfmt.Verb(n, "it", "them"), textfmt.Verb(n, "it", "they"), listed(names))})
+	}
+	var unsteady []string
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Confirmation != nil && row.Confirmation.Unsteady {
+			unsteady = append(unsteady, row.Name())
+		}
+	}
+	if n := len(unsteady); n > 0 {
+		out = append(out, Notice{Message: fmt.Sprintf("%s %s as flaky, since only some runs pass: %s", textfmt.Count(n, "case"), textfmt.Verb(n, "passes", "pass"), listed(unsteady))})
 	}
 	if r.Remeasured != nil {
 		for _, o := range r.Remeasured.Outages {

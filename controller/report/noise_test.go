@@ -24,9 +24,11 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		mean     confirm.Mean
 		why      string
 		required bool
-		class    report.Class
-		result   string
-		says     string
+		// both fails base as well.
+		both   bool
+		class  report.Class
+		result string
+		says   string
 	}{
 		{
 			name:    "confirmed",
@@ -45,6 +47,16 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 			name:    "required, unclear",
 			finding: confirm.Finding{Class: confirm.Unclear, Reruns: five, Required: true}, required: true,
 			class: report.Unclear, result: report.GateUndetermined, says: "required case math/1/a is not settled: failed, and again in 5 of 5 reruns here",
+		},
+		{
+			name:    "required, fails as at base and passes when measured again",
+			finding: confirm.Finding{Class: confirm.Unchanged, Required: true, Ruled: true, Held: true, Head: stats.Count{Passed: 1, Of: 2}}, required: true, both: true,
+			class: report.Unchanged, result: report.GatePass, says: "no case regressed (fail_on: regression)",
+		},
+		{
+			name:    "required, fails as at base each time",
+			finding: confirm.Finding{Class: confirm.Unchanged, Required: true, Ruled: true, Head: stats.Count{Of: 3}}, required: true, both: true,
+			class: report.Unchanged, result: report.GateFail, says: "required case math/1/a did not pass: fail",
 		},
 		{
 			name:    "the budget ended",
@@ -70,6 +82,9 @@ func TestNoiseDecidesTheGate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := reporttest.New()
 			row := s.Add("math/1/a", pass(1), fail(0, "no"), definition)
+			if tt.both {
+				s.In.Base[row.Base.ID()] = s.In.Head[row.Head.ID()]
+			}
 			tt.finding.BaseVerdict, tt.finding.HeadVerdict = verdict.Pass, verdict.Fail
 			s.In.Noise = &report.NoiseFindings{
 				Result: confirm.Result{Findings: []confirm.Finding{tt.finding}, Mean: tt.mean, Complete: tt.why == ""},

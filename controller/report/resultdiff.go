@@ -76,7 +76,7 @@ func (l line) row() Row {
 func CompareResults(base, head *Report, why string) *Report {
 	d := &resultDiff{in: Input{
 		Run: head.Run, ConfigDigest: head.ConfigDigest, Plan: &plan.Plan{Base: name(base), Head: name(head)},
-		Head: map[string]Outcome{}, Base: map[string]Outcome{},
+		Head: map[string]Outcome{}, Base: map[string]Outcome{}, Gate: GateSettings{Once: true},
 	}, place: map[string]int{}}
 	before := map[string]*Row{}
 	for i := range base.Cases {
