@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-// The words of later work in the table.
-const (
-	moving = "verdicts hold where the world moves"
-)
-
 // Rules why a scenario does not go through a door.
 const (
 	atTheKeyboard = "the person at the keyboard is the operator"

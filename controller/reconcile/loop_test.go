@@ -217,8 +217,8 @@ func TestAPanicOfTheLook(t *testing.T) {
 	}
 }
 
-// TestAPanicIsRecover: the key is tried again, the others never notice.
-func TestAPanicIsRecover(t *testing.T) {
+// TestAPanicIsContained: the key is tried again, the others never notice.
+func TestAPanicIsContained(t *testing.T) {
 	var failed failures
 	tries := 0
 	got := bubble(t, reconcile.Config[string]{

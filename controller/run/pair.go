@@ -15,8 +15,6 @@ import (
 // send their first calls one after the other, and a budget admits both of them or none.
 type pair struct {
 	need Need // of both
-	// before is the pair whose halves go first; nil for the first pair.
-	before *pair
 	// decided is closed once it is known whether the budget admits the pair, and met once
 	// neither half waits for the other to arrive.
 	decided, met chan struct{}
