@@ -85,6 +85,13 @@ type Cell struct {
 	// sound.
 	Outage float64
 
+	// Burst is the number of calls of a burst, in which half of the calls fail, and Every the
+	// number of calls from one to the next. Dip is how much lower all probabilities are for
+	// a third of the time of the first outcomes. Both come in the order of the calls, at
+	// both sides: calls of the sides take turns, case by case.
+	Burst, Every int
+	Dip          float64
+
 	// Broken is how many cases that are steady at base always fail at head.
 	Broken int
 	// Weak is how many such cases pass half as often at head.
@@ -143,6 +150,8 @@ type Pull struct {
 	// history was taken, and at both sides today.
 	past, base, head []float64
 	changed          []bool
+	// calls counts the calls so far, from the first outcome on.
+	calls int
 }
 
 // NewPull draws one pull request of a cell: the one with this number under a seed.
@@ -225,7 +234,13 @@ var began = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // measurements end in an error, and half fail.
 func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
 	n := p.cell.Cases
+	if at := float64(i) / float64(n); at >= 1./3 && at < 2./3 {
+		q -= p.cell.Dip
+	}
 	out := p.outcome(i, first, int(side), q)
+	if p.bursts() {
+		out.Verdict = verdict.Fail
+	}
 	struck := int(p.cell.Outage * float64(n))
 	begin := int(p.luck(0, spoiled, 0) * float64(n-struck+1))
 	if i >= begin && i < begin+struck {
@@ -236,6 +251,17 @@ func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
 	}
 	out.Source, out.At = "provider", began.Add(time.Duration(i)*time.Second/4)
 	return out
+}
+
+// bursts counts a call, and reports whether a burst spoils it.
+func (p *Pull) bursts() bool {
+	n := p.calls
+	p.calls++
+	if p.cell.Burst == 0 {
+		return false
+	}
+	begin := int(p.luck(0, spoiled, 3) * float64(p.cell.Every))
+	return (n+begin)%p.cell.Every < p.cell.Burst && p.luck(uint64(n), spoiled, 4) < .5
 }
 
 // outcome draws one of a series. Turns of one conversation have the same luck in
@@ -273,7 +299,11 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 	procedure := confirm.New(p.Cases(), options)
 	for batch := range procedure.Batches() {
 		for _, r := range batch {
-			procedure.Record(r, p.Measure(r))
+			o := p.Measure(r)
+			if p.bursts() {
+				o.Verdict = verdict.Fail
+			}
+			procedure.Record(r, o)
 		}
 	}
 	result := procedure.Result()

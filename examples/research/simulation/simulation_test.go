@@ -3,6 +3,7 @@ package simulation_test
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,17 @@ func TestTableHolds(t *testing.T) {
 			if alarm := number(t, before[len(before)-1]); alarm > 5 {
 				t.Errorf("%s: false alarms in %v %%", line, alarm)
 			}
+		}
+	}
+	// Where the provider moves, the upper limit of each cell is within the promise: Wilson's
+	// at 95 % (E. B. Wilson, Journal of the American Statistical Association 22, 1927).
+	for _, line := range section(t, "moving") {
+		before, _, _ := strings.Cut(line, " ±")
+		fields := strings.Fields(before)
+		p, n := number(t, fields[len(fields)-1])/100, number(t, fields[len(fields)-2])
+		const z = 1.96
+		if upper := (p + z*z/(2*n) + z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))) / (1 + z*z/n); upper > .05 {
+			t.Errorf("%s: false alarms in up to %.1f %%", line, 100*upper)
 		}
 	}
 	for _, name := range []string{"null", "drift", "outage", "turns", "found", "both"} {

@@ -38,6 +38,7 @@ func Sections() []Section {
 		{"drift", "Nothing changed, and the model is worse today than when history was taken", drifts()},
 		{"hour", "Nothing changed, and head's first outcomes were taken in a bad hour", hours()},
 		{"outage", "An outage spoiled some of the first outcomes of both sides, or of head alone where there is a history", outages()},
+		{"moving", "Nothing changed, and the provider is worse for a while, in the order of the calls", moving()},
 		{"turns", "Cases are turns of conversations of five, which fail together half of the time", turns()},
 		{"found", "Something changed", changes()},
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
@@ -119,6 +120,25 @@ func outages() (rows []Row) {
 				rows = append(rows, row(c))
 				c.Broken = 1
 				rows = append(rows, row(c))
+			}
+		}
+	}
+	return rows
+}
+
+func moving() (rows []Row) {
+	for _, truth := range []Truth{Real, Mixed, Calm} {
+		for _, cases := range []int{20, 200} {
+			for _, history := range []int{0, 5} {
+				for _, c := range []Cell{
+					{Burst: 10, Every: 100}, {Burst: 30, Every: 300}, {Burst: 30, Every: 600},
+					{Dip: .05}, {Dip: .1}, {Dip: .3},
+				} {
+					c.Truth, c.Cases, c.History = truth, cases, history
+					r := row(c)
+					r.Pulls = 1000
+					rows = append(rows, r)
+				}
 			}
 		}
 	}
@@ -223,7 +243,7 @@ func (r Row) Line() string {
 		found = percent(t.Found, t.Changed)
 		wrong = percent(t.Wrong, max(1, t.Wrong+t.Found))
 	}
-	if t.Intervals > 0 && c.Hour == 0 && r.Options.Budget < 0 {
+	if t.Intervals > 0 && c.Hour == 0 && (c.History == 0 || c.Burst == 0 && c.Dip == 0) && r.Options.Budget < 0 {
 		covers = percent(t.Covered, t.Intervals)
 	}
 	alarm := fmt.Sprintf("%.2f ± %.2f", 100*t.Rate(t.Alarms), 100*t.Error(t.Alarms))
@@ -258,6 +278,8 @@ func (r Row) kind() string {
 	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
 	add("a third −%.2f", c.Drift, c.Third)
 	add("hour −%.2f", c.Hour, c.Hour > 0)
+	add("dip −%.2f", c.Dip, c.Dip > 0)
+	add("bursts of %s", fmt.Sprintf("%d per %d", c.Burst, c.Every), c.Burst > 0)
 	add("outage of %.0f %%", 100*c.Outage, c.Outage > 0)
 	add("%d a side", r.Fixed, r.Fixed > 0)
 	add("%s", "in the test", r.Stored)
