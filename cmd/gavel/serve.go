@@ -234,14 +234,14 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 	cfg := s.config(repos)
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	cfg.Ledger, cfg.Observer = store, s.observer(func(err error) {
+	cfg.Ledger, cfg.Observer = store, serverObserver{s, func(err error) {
 		if err == nil {
 			err = store.Vanished()
 		}
 		if ledger.IsBroken(err) {
 			end(err)
 		}
-	})
+	}}
 	server, err := serve.New(ctx, cfg)
 	if ledger.IsBroken(err) {
 		return err, nil

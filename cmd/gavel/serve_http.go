@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
@@ -63,31 +64,40 @@ func (s *server) enqueue(h forge.Hint) error {
 	return err
 }
 
-// observer logs and counts; it calls looked after every look.
-func (s *server) observer(looked func(error)) serve.Observer {
-	return serve.Observer{
-		Done: func(key serve.Key, took time.Duration, err error) {
-			s.metrics.Done(key, took, err)
-			looked(err)
-			line := s.log.Info()
-			if err != nil {
-				line = s.log.Warn().AnErr("err", err)
-			}
-			switch key.Kind {
-			case serve.Branch, serve.Scheduled:
-				line = line.Str("branch", key.Ref)
-			case serve.CheckRerun:
-				line = line.Str("commit", key.Ref)
-			}
-			line.Str("repo", s.server.Load().Name(key)).Float64("duration", took.Round(time.Millisecond).Seconds()).Msg("looked at")
-		},
-		Judged: s.metrics.Judged,
-		Polled: func(repository string, err error) {
-			s.metrics.Polled(repository, err)
-			if err != nil {
-				s.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be polled")
-			}
-		},
-		Log: func(name, line string) { s.log.Info().Str("repo", name).Msg(line) },
+// A serverObserver logs and counts.
+type serverObserver struct {
+	*server
+	// looked is called after every look.
+	looked func(error)
+}
+
+// Done implements [serve.Observer].
+func (o serverObserver) Done(key serve.Key, took time.Duration, err error) {
+	o.metrics.Done(key, took, err)
+	o.looked(err)
+	line := o.log.Info()
+	if err != nil {
+		line = o.log.Warn().AnErr("err", err)
+	}
+	switch key.Kind {
+	case serve.Branch, serve.Scheduled:
+		line = line.Str("branch", key.Ref)
+	case serve.CheckRerun:
+		line = line.Str("commit", key.Ref)
+	}
+	line.Str("repo", o.server.server.Load().Name(key)).Float64("duration", took.Round(time.Millisecond).Seconds()).Msg("looked at")
+}
+
+// Judged implements [serve.Observer].
+func (o serverObserver) Judged(r *report.Report) { o.metrics.Judged(r) }
+
+// Polled implements [serve.Observer].
+func (o serverObserver) Polled(repository string, err error) {
+	o.metrics.Polled(repository, err)
+	if err != nil {
+		o.log.Warn().Str("repo", repository).AnErr("err", err).Msg("could not be polled")
 	}
 }
+
+// Log implements [serve.Observer].
+func (o serverObserver) Log(name, line string) { o.log.Info().Str("repo", name).Msg(line) }

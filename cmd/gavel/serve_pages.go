@@ -31,13 +31,25 @@ func (s *server) pages(file *config.Server) (http.Handler, error) {
 		return nil, err
 	}
 	return portal.New(portal.Config{
-		Watched: func() []serve.RepositoryView { return s.server.Load().Repositories() },
-		Look:    func(w serve.RepositoryView, number int) { s.server.Load().Recheck(w, number) },
-		Ledger:  s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: clock.Or(s.Clock).Now,
-		Forecast: func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error) {
-			return makeForecast(ctx, before, after, s.planner(w))
-		},
+		Server: shownServer{s},
+		Ledger: s.store.Load(), Gate: gate, Hosts: file.Hosts, Hide: s.redact, Board: &s.board, Streams: &s.streams, Secret: s.sessions, Now: clock.Or(s.Clock).Now,
 	}), nil
+}
+
+// A shownServer is the server as its pages show it.
+type shownServer struct{ s *server }
+
+// Repositories implements [portal.Server].
+func (w shownServer) Repositories() []serve.RepositoryView { return w.s.server.Load().Repositories() }
+
+// Recheck implements [portal.Server].
+func (w shownServer) Recheck(repo serve.RepositoryView, number int) {
+	w.s.server.Load().Recheck(repo, number)
+}
+
+// Forecast implements [portal.Server].
+func (w shownServer) Forecast(ctx context.Context, repo serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error) {
+	return makeForecast(ctx, before, after, w.s.planner(repo))
 }
 
 // gate returns the access control for the users in the operator's file.

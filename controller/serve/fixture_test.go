@@ -245,20 +245,7 @@ func (w *fixture) start() {
 			close(over)
 			return over
 		}},
-		Observer: serve.Observer{
-			Polled: func(_ string, err error) { w.polled <- fmt.Sprint(err) },
-			Log:    func(_, line string) { w.note(line) },
-			Done: func(key serve.Key, _ time.Duration, err error) {
-				if err != nil {
-					w.note(fmt.Sprintf("%+v: %v", key, err))
-				}
-			},
-			Judged: func(*report.Report) {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.judged++
-			},
-		},
+		Observer: observer{w},
 	}
 	if w.configure != nil {
 		w.configure(&cfg)
@@ -465,4 +452,23 @@ func (w *fixture) judging() (release func()) {
 	w.hint()
 	<-w.agent.held
 	return release
+}
+
+// An observer notes what happens in a fixture.
+type observer struct{ *fixture }
+
+func (o observer) Polled(_ string, err error) { o.polled <- fmt.Sprint(err) }
+
+func (o observer) Log(_, line string) { o.note(line) }
+
+func (o observer) Done(key serve.Key, _ time.Duration, err error) {
+	if err != nil {
+		o.note(fmt.Sprintf("%+v: %v", key, err))
+	}
+}
+
+func (o observer) Judged(*report.Report) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fixture.judged++
 }

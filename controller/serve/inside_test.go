@@ -155,7 +155,7 @@ func TestASweepIsObservedIfItFails(t *testing.T) {
 		{Key{Kind: Branch, Ref: "main"}, failed, true},
 	} {
 		observed := false
-		s := &Server{cfg: Config{Clock: clock.Funcs{NowFunc: time.Now}, Observer: Observer{Done: func(Key, time.Duration, error) { observed = true }}}, refused: &refusedKeys{since: map[Key]time.Time{}}}
+		s := &Server{cfg: Config{Clock: clock.Funcs{NowFunc: time.Now}, Observer: doneObserver{done: func() { observed = true }}}, refused: &refusedKeys{since: map[Key]time.Time{}}}
 		if s.done(tt.key, time.Second, tt.err); observed != tt.want {
 			t.Errorf("a look at %+v with the error %v is observed: %v, want %v", tt.key, tt.err, observed, tt.want)
 		}
@@ -192,3 +192,11 @@ func TestUntilDue(t *testing.T) {
 		}
 	}
 }
+
+// A doneObserver tells of looks alone.
+type doneObserver struct {
+	Unobserved
+	done func()
+}
+
+func (o doneObserver) Done(Key, time.Duration, error) { o.done() }

@@ -23,13 +23,7 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	named := make(chan string, 100)
 	w.configure = func(cfg *serve.Config) {
 		listed = cfg.Repositories
-		log := cfg.Observer.Log
-		cfg.Observer.Log = func(name, line string) {
-			if strings.HasSuffix(line, ": gavel stopped watching the repository") {
-				named <- name
-			}
-			log(name, line)
-		}
+		cfg.Observer = namingObserver{cfg.Observer, named}
 	}
 	release := w.judging()
 	w.server.Update(nil, serve.Policy{})
@@ -318,4 +312,18 @@ func TestBranchesWithoutAForge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A namingObserver sends the subject of a run that ends since its repository is not watched
+// any more.
+type namingObserver struct {
+	serve.Observer
+	named chan<- string
+}
+
+func (o namingObserver) Log(name, line string) {
+	if strings.HasSuffix(line, ": gavel stopped watching the repository") {
+		o.named <- name
+	}
+	o.Observer.Log(name, line)
 }

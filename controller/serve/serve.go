@@ -95,19 +95,33 @@ type Repository struct {
 	DriftIssue int
 }
 
-// An Observer has functions that are called at events. Calls may overlap; each may be
-// nil.
-type Observer struct {
+// An Observer is told what happens. Calls may overlap.
+type Observer interface {
 	// Done is called after every look at a key.
-	Done func(key Key, took time.Duration, err error)
+	Done(key Key, took time.Duration, err error)
 	// Judged is called with every new report, not with those known before.
-	Judged func(*report.Report)
+	Judged(r *report.Report)
 	// Polled is called after every poll of a repository.
-	Polled func(repository string, err error)
+	Polled(repository string, err error)
 	// Log is called with a line for the log, and its subject: owner/name, with #N for a
 	// pull request, or empty.
-	Log func(name, line string)
+	Log(name, line string)
 }
+
+// Unobserved is an [Observer] that does nothing.
+type Unobserved struct{}
+
+// Done implements [Observer].
+func (Unobserved) Done(Key, time.Duration, error) {}
+
+// Judged implements [Observer].
+func (Unobserved) Judged(*report.Report) {}
+
+// Polled implements [Observer].
+func (Unobserved) Polled(string, error) {}
+
+// Log implements [Observer].
+func (Unobserved) Log(string, string) {}
 
 // A Config says which repositories to keep current, and how.
 type Config struct {
@@ -151,17 +165,8 @@ func (cfg Config) withDefaults() Config {
 		cfg.Workers = 4
 	}
 	cfg.Clock = clock.Or(cfg.Clock)
-	if cfg.Observer.Done == nil {
-		cfg.Observer.Done = func(Key, time.Duration, error) {}
-	}
-	if cfg.Observer.Judged == nil {
-		cfg.Observer.Judged = func(*report.Report) {}
-	}
-	if cfg.Observer.Polled == nil {
-		cfg.Observer.Polled = func(string, error) {}
-	}
-	if cfg.Observer.Log == nil {
-		cfg.Observer.Log = func(string, string) {}
+	if cfg.Observer == nil {
+		cfg.Observer = Unobserved{}
 	}
 	return cfg
 }

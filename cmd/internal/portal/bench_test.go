@@ -51,7 +51,7 @@ func manyPages(tb testing.TB, repositories, pulls int) http.Handler {
 		watched = append(watched, w)
 	}
 	return New(Config{
-		Watched: func() []serve.RepositoryView { return watched }, Ledger: store, Gate: access.NewGate(access.GateConfig{}),
+		Server: watching(watched), Ledger: store, Gate: access.NewGate(access.GateConfig{}),
 		Hide: func(s string) string { return s },
 	})
 }
@@ -146,7 +146,7 @@ func TestAHeadThatWaits(t *testing.T) {
 		}
 	}
 	site := New(Config{
-		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: store,
+		Server: watching{w}, Ledger: store,
 		Gate: access.NewGate(access.GateConfig{}), Hide: func(s string) string { return s }, Board: shown,
 	})
 	get := func(path string) string {

@@ -1,12 +1,15 @@
 package portal
 
 import (
+	"context"
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -21,7 +24,7 @@ func TestPullsBeyondTheList(t *testing.T) {
 		w.Pulls = append(w.Pulls, forge.Pull{Number: n + 1, Title: "Kinder words", Author: "ada", HeadSHA: strings.Repeat("a", 40)})
 	}
 	site := New(Config{
-		Watched: func() []serve.RepositoryView { return []serve.RepositoryView{w} }, Ledger: ledgertest.Open(t, ledger.Config{}), Gate: access.NewGate(access.GateConfig{}),
+		Server: watching{w}, Ledger: ledgertest.Open(t, ledger.Config{}), Gate: access.NewGate(access.GateConfig{}),
 		Hide: func(s string) string { return s },
 	})
 	get := func(path string) string {
@@ -49,4 +52,15 @@ func TestPullsBeyondTheList(t *testing.T) {
 	if err := json.Unmarshal([]byte(get(repositoriesPath)), &all); err != nil || len(all.Repositories) != 1 || len(all.Repositories[0].Pulls) != mostPulls || all.Repositories[0].More != 37 {
 		t.Errorf("the API says of the repositories %+v, %v; want %d pull requests and 37 more", len(all.Repositories), err, mostPulls)
 	}
+}
+
+// watching is a server of these repositories, which forecasts nothing.
+type watching []serve.RepositoryView
+
+func (w watching) Repositories() []serve.RepositoryView { return w }
+
+func (watching) Recheck(serve.RepositoryView, int) {}
+
+func (watching) Forecast(context.Context, serve.RepositoryView, fs.FS, fs.FS) (*editor.Forecast, error) {
+	return nil, nil
 }

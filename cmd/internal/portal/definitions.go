@@ -88,10 +88,7 @@ func (p *portal) store(root, known string) *editor.Store {
 		Write:    p.propose,
 		Settings: settingsOf,
 		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
-			if p.cfg.Forecast == nil {
-				return nil, nil
-			}
-			return p.cfg.Forecast(ctx, watchedOf(ctx), before, after)
+			return p.cfg.Server.Forecast(ctx, watchedOf(ctx), before, after)
 		},
 		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
 			at, ok := files.(tip)

@@ -143,7 +143,7 @@ func (r repositoryRow) Points() string { return textfmt.Score(r.Score, 2) }
 // requests as wanted.
 func (p *portal) rows(r *http.Request, most int) ([]repositoryRow, error) {
 	out := []repositoryRow{}
-	for _, w := range p.cfg.Watched() {
+	for _, w := range p.cfg.Server.Repositories() {
 		if role(r, w) < access.See {
 			continue
 		}
@@ -242,7 +242,7 @@ func (p *portal) recheckPull(w http.ResponseWriter, r *http.Request) {
 		p.missing(w, r)
 		return
 	}
-	p.cfg.Look(repo, number)
+	p.cfg.Server.Recheck(repo, number)
 	http.Redirect(w, r, rootOf(repo)+"/pulls", http.StatusSeeOther)
 }
 
@@ -264,7 +264,7 @@ func (p *portal) costs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var rows []costRow
-	for _, watched := range p.cfg.Watched() {
+	for _, watched := range p.cfg.Server.Repositories() {
 		if role(r, watched) < access.See {
 			continue
 		}

@@ -32,13 +32,22 @@ var pageFiles embed.FS
 // templates are parsed when the first page is written.
 var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl")) })
 
+// A Server is the server that the pages are about.
+type Server interface {
+	// Repositories returns the repositories that it keeps current.
+	Repositories() []serve.RepositoryView
+	// Recheck requests a new look at a pull request.
+	Recheck(w serve.RepositoryView, number int)
+	// Forecast returns the cases that a change of a repository's definitions would
+	// judge; nil without a forecast.
+	Forecast(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error)
+}
+
 // A Config describes the pages and their readers.
 type Config struct {
-	// Watched returns the repositories, and Look requests a new look at a pull request.
-	Watched func() []serve.RepositoryView
-	Look    func(w serve.RepositoryView, number int)
-	Ledger  *ledger.Ledger
-	Gate    *access.Gate
+	Server Server
+	Ledger *ledger.Ledger
+	Gate   *access.Gate
 	// Hosts are the names of the server in addition to addresses and localhost.
 	Hosts []string
 	// Hide removes secrets from every text.
@@ -46,9 +55,6 @@ type Config struct {
 	Board *dashboard.Board
 	// Streams bounds the pages that follow changes. Defaults to no bound.
 	Streams *access.StreamLimit
-	// Forecast returns the cases that a change of a repository's definitions would
-	// judge. Without it there is no forecast.
-	Forecast func(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error)
 	// Secret signs forms. Defaults to a random one.
 	Secret []byte
 	// Now defaults to the real clock.
@@ -168,7 +174,7 @@ func rootOf(w serve.RepositoryView) string {
 // find returns the repository of a path, for users who may see it.
 func (p *portal) find(r *http.Request) (serve.RepositoryView, bool) {
 	known := r.PathValue("owner") + "/" + r.PathValue("name")
-	for _, w := range p.cfg.Watched() {
+	for _, w := range p.cfg.Server.Repositories() {
 		if strings.EqualFold(w.Known, known) || strings.EqualFold(w.Name.String(), known) && w.Client != nil {
 			return w, role(r, w) >= access.See
 		}
