@@ -193,7 +193,7 @@ func TestUntilDue(t *testing.T) {
 	}
 }
 
-// A doneObserver tells of looks alone.
+// A doneObserver is told about looks alone.
 type doneObserver struct {
 	Unobserved
 	done func()
