@@ -361,7 +361,7 @@ var scenarios = []scenario{
 	},
 	{
 		name: "new failing case", base: shopOf("a", nil), head: map[string]string{at("d"): asks("d", "say d", "x!")}, answer: echo,
-		want: outcome{gate: "fail", reason: "1 new case", cases: map[string]string{key("d"): "fail new"}, calls: map[string]int{"Be kind. | say d": 1}},
+		want: outcome{gate: "fail", reason: "1 new case", cases: map[string]string{key("d"): "fail new"}, calls: map[string]int{"Be kind. | say d": 3}},
 	},
 	{
 		name: "provider down", base: shopOf("a", nil), head: map[string]string{at("a"): asks("a", "now say a", "a!")}, down: true,
@@ -771,13 +771,6 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		want: outcome{
 			gate: "pass", reason: "no case regressed", notice: "1 case passes as flaky", cases: map[string]string{key("b"): "fail new"},
 			calls: map[string]int{"Be kind. | say b": 2},
-		},
-	},
-	{
-		name: "a new case that never passes", base: shopOf("a", nil), head: map[string]string{at("b"): asks("b", "say b", "c!")}, answer: echo,
-		want: outcome{
-			gate: "fail", reason: "1 new case fails", cases: map[string]string{key("b"): "fail new"},
-			calls: map[string]int{"Be kind. | say b": 3},
 		},
 	},
 	{
