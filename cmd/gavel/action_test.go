@@ -270,8 +270,8 @@ func TestTheSecondJobMakesNoCall(t *testing.T) {
 }
 
 // TestACancelledJob leaves no status pending, and what it has paid for to the
-// next one, which repeats the one call that was in progress. Head passed before,
-// whatever base would have said.
+// next one, which repeats the one call that was in progress. A case of which one side
+// has no verdict yet leaves the job's own undetermined.
 func TestACancelledJob(t *testing.T) {
 	p := newProject(t)
 	gittest.Branch(p.t, p.folder, "topic")
@@ -283,7 +283,7 @@ func TestACancelledJob(t *testing.T) {
 	if m.failed != exitInterrupted || len(first) != 3 {
 		t.Errorf("exit code %d after %q\n%s", m.failed, first, &m.log)
 	}
-	if state := p.verdict(head); state != "success" {
+	if state := p.verdict(head); state != "error" {
 		t.Errorf("the verdict is %q", state)
 	}
 
