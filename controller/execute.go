@@ -9,9 +9,12 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -40,10 +43,37 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 		return nil, err
 	}
 	j := e.newJudging()
-	judged, err := e.judge(ctx, j)
+	steps, err := e.begin(ctx, j)
 	if err != nil {
 		return nil, err
 	}
+	judged := true // every case of head
+	for _, s := range steps {
+		batches := j.batches(s)
+		outcomes := make([][]run.Outcome, len(batches))
+		var group errgroup.Group
+		for i, b := range batches {
+			group.Go(func() error {
+				judge, cfg, err := j.ready(b)
+				if err == nil {
+					outcomes[i], err = judge(ctx, cfg, b.jobs)
+				}
+				return b.fault(err)
+			})
+		}
+		err := group.Wait()
+		for i, b := range batches {
+			judged = e.collect(b, outcomes[i]) && judged
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e.conclude(ctx, j, started, judged)
+}
+
+// conclude compares the sides, measures again what may be noise, and stores the report.
+func (e *execution) conclude(ctx context.Context, j *judging, started time.Time, judged bool) (*report.Report, error) {
 	compared, err := e.remeasure(ctx, started, j)
 	if err != nil {
 		return nil, err

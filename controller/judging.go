@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
@@ -72,15 +70,14 @@ func (e *execution) side(is confirm.Side, c Checkout, outcomes map[string]report
 	}
 }
 
-// judge judges the open cases of the plan, and adds the outcomes to the sides. It
-// reports whether every case of head was judged.
-func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err error) {
+// begin returns what is judged, in order; nothing if nothing may be run.
+func (e *execution) begin(ctx context.Context, j *judging) ([]step, error) {
 	if e.opts.NotRun != "" {
-		return true, nil
+		return nil, nil
 	}
 	if e.p.req.Invocation != nil && len(e.p.reuseSince) > 0 {
 		if err := e.p.req.Invocation.Begin(ctx); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
 	e.withhold()
@@ -90,42 +87,7 @@ func (e *execution) judge(ctx context.Context, j *judging) (complete bool, err e
 		total += len(s.head) + len(s.base)
 	}
 	j.progress.begin(total)
-	complete = true
-	for _, s := range steps {
-		// Without cases that still have no verdict at head. Those of the step itself are
-		// judged at the same time.
-		left := slices.DeleteFunc(s.base, e.p.lacksVerdict(e.in.Head))
-		j.progress.leaveOut(len(s.base) - len(left))
-		done, err := j.judge(ctx, jobBatch{j.head, s.head}, jobBatch{j.base, left})
-		complete = complete && done
-		if err != nil {
-			return false, err
-		}
-	}
-	return complete, nil
-}
-
-// judge judges batches at the same time and collects their outcomes.
-func (j *judging) judge(ctx context.Context, batches ...jobBatch) (complete bool, err error) {
-	outcomes := make([][]run.Outcome, len(batches))
-	var group errgroup.Group
-	for i, b := range batches {
-		if len(b.jobs) == 0 {
-			continue
-		}
-		group.Go(func() (err error) {
-			if outcomes[i], err = j.run(ctx, b); err != nil {
-				return fmt.Errorf("judge %s: %w", b.side.is, err)
-			}
-			return nil
-		})
-	}
-	err = group.Wait()
-	complete = true
-	for i, b := range batches {
-		complete = j.e.collect(b, outcomes[i]) && complete
-	}
-	return complete, err
+	return steps, nil
 }
 
 // A step is what is judged at the same time.
@@ -171,14 +133,19 @@ func (j *judging) chunkSize(jobs []run.Job) int {
 	return size
 }
 
-// run judges a batch.
-func (j *judging) run(ctx context.Context, b jobBatch) ([]run.Outcome, error) {
+// batches returns a step's jobs by side, without cases of base that have no verdict at head
+// by now. Those of the step itself are judged at the same time.
+func (j *judging) batches(s step) []jobBatch {
+	left := slices.DeleteFunc(s.base, j.e.p.lacksVerdict(j.e.in.Head))
+	j.progress.leaveOut(len(s.base) - len(left))
+	return slices.DeleteFunc([]jobBatch{{j.head, s.head}, {j.base, left}}, func(b jobBatch) bool { return len(b.jobs) == 0 })
+}
+
+// ready returns what judges a batch, and with what.
+func (j *judging) ready(b jobBatch) (judgeFunc, run.Config, error) {
 	cfg, err := j.config(b)
-	if err != nil {
-		return nil, err
-	}
 	cfg.Observe = j.progress.ended(b.side.is)
-	return j.carryOut(ctx, b, cfg)
+	return j.judgeFunc(b.side), cfg, err
 }
 
 // measure runs jobs as further measurements, which are not recorded.
@@ -188,15 +155,28 @@ func (j *judging) measure(ctx context.Context, b jobBatch) ([]run.Outcome, error
 		return nil, err
 	}
 	cfg.Record, cfg.Observe = nil, j.progress.measured(b.side.is)
-	return j.carryOut(ctx, b, cfg)
+	return j.judgeFunc(b.side)(ctx, cfg, b.jobs)
 }
 
-// carryOut has another process judge a batch, or [run.Run].
-func (j *judging) carryOut(ctx context.Context, b jobBatch, cfg run.Config) ([]run.Outcome, error) {
+// A judgeFunc judges jobs of one side, as [run.Run] does.
+type judgeFunc func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
+
+// judgeFunc returns what judges the jobs of a side: other processes, or [run.Run].
+func (j *judging) judgeFunc(s *side) judgeFunc {
 	if j.e.opts.Judge == nil {
-		return run.Run(ctx, cfg, b.jobs)
+		return run.Run
 	}
-	return j.e.opts.Judge.Judge(ctx, b.side.is.String(), cfg, b.jobs)
+	return func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
+		return j.e.opts.Judge.Judge(ctx, s.is.String(), cfg, jobs)
+	}
+}
+
+// fault says of which side an error is.
+func (b jobBatch) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("judge %s: %w", b.side.is, err)
 }
 
 // config returns a batch's configuration of the run, with its targets opened.
