@@ -124,12 +124,26 @@ func (d *decision) replaceOutcomes(places []Request) bool {
 	return true
 }
 
+// A failure is a first outcome that is an error.
+type failure struct {
+	place Request
+	Outcome
+}
+
+// outageOf returns the window of errors of one source, sorted by time.
+func outageOf(failures []failure) outage {
+	o := outage{source: failures[0].Source, from: failures[0].At, to: failures[0].At}
+	for _, f := range failures {
+		o.errors = append(o.errors, f.place)
+		if ended := f.At.Add(f.Took); ended.After(o.to) {
+			o.to = ended
+		}
+	}
+	return o
+}
+
 // outages returns the possible outages, in the order of their first errors.
 func (d *decision) outages() []outage {
-	type failure struct {
-		place Request
-		Outcome
-	}
 	var failures []failure
 	for i, c := range d.cases {
 		if !c.Certain && c.Head.Symptom != "" && c.Head.Verdict.Rank() < 0 {
@@ -152,14 +166,7 @@ func (d *decision) outages() []outage {
 			end = len(failures)
 		}
 		if end >= alike {
-			o := outage{source: first.Source, from: first.At, to: first.At}
-			for _, f := range failures[:end] {
-				o.errors = append(o.errors, f.place)
-				if ended := f.At.Add(f.Took); ended.After(o.to) {
-					o.to = ended
-				}
-			}
-			all = append(all, o)
+			all = append(all, outageOf(failures[:end]))
 		}
 		failures = failures[end:]
 	}

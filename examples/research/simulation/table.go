@@ -130,17 +130,22 @@ func moving() (rows []Row) {
 	for _, truth := range []Truth{Real, Mixed, Calm} {
 		for _, cases := range []int{20, 200} {
 			for _, history := range []int{0, 5} {
-				for _, c := range []Cell{
-					{Burst: 10, Every: 100}, {Burst: 30, Every: 300}, {Burst: 30, Every: 600},
-					{Dip: .05}, {Dip: .1}, {Dip: .3},
-				} {
-					c.Truth, c.Cases, c.History = truth, cases, history
-					r := row(c)
-					r.Pulls = 1000
-					rows = append(rows, r)
-				}
+				rows = append(rows, movingRows(Cell{Truth: truth, Cases: cases, History: history})...)
 			}
 		}
+	}
+	return rows
+}
+
+func movingRows(of Cell) (rows []Row) {
+	for _, provider := range []Cell{
+		{Burst: 10, Every: 100}, {Burst: 30, Every: 300}, {Burst: 30, Every: 600},
+		{Dip: .05}, {Dip: .1}, {Dip: .3},
+	} {
+		of.Burst, of.Every, of.Dip = provider.Burst, provider.Every, provider.Dip
+		r := row(of)
+		r.Pulls = 1000
+		rows = append(rows, r)
 	}
 	return rows
 }
