@@ -47,13 +47,13 @@ func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []ru
 		}
 	}
 	run.Pair(jobs[0], jobs[1])
-	budget, limiters := b.open(), &limit.Limiters{}
+	budget, limiters, breakers := b.open(), &limit.Limiters{}, &limit.Breakers{}
 	var group errgroup.Group
 	for side := range jobs {
 		group.Go(func() (err error) {
 			cfg := run.Config{
 				Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: bot, Config: b.cfg}},
-				Budget: budget, Limiters: limiters,
+				Budget: budget, Limiters: limiters, Breakers: breakers,
 				Clock: clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time { return nil }}, // nobody gives up waiting
 			}
 			if side == 1 {
