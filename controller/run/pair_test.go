@@ -22,7 +22,8 @@ import (
 
 // judgePairs judges the cases 0 to n-1 at head and at base by two runs at the same time, and
 // returns their outcomes and the order of the calls: "head 3" is the one of head's case 3.
-// set changes the jobs before they are paired. The fixture's control is base's.
+// set changes the jobs before they are paired. The fixture's control is base's, which ends
+// before head begins then.
 func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []run.Job)) (outcomes [2][]run.Outcome, order []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -49,6 +50,7 @@ func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []ru
 	run.Pair(jobs[0], jobs[1])
 	budget, limiters, breakers := b.open(), &limit.Limiters{}, &limit.Breakers{}
 	var group errgroup.Group
+	baseEnded := make(chan struct{})
 	for side := range jobs {
 		group.Go(func() (err error) {
 			cfg := run.Config{
@@ -56,8 +58,12 @@ func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []ru
 				Budget: budget, Limiters: limiters, Breakers: breakers,
 				Clock: clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time { return nil }}, // nobody gives up waiting
 			}
-			if side == 1 {
+			switch {
+			case side == 1:
 				cfg.Control = b.control
+				defer close(baseEnded)
+			case b.control != nil:
+				<-baseEnded
 			}
 			outcomes[side], err = run.Run(t.Context(), cfg, jobs[side])
 			return err
