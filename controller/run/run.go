@@ -15,6 +15,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -195,9 +196,12 @@ func newRunner(cfg Config, jobs []Job) *runner {
 			r.workers += r.limits[name].Size()
 		}
 	}
-	// Twice as many cases as calls, so that a target stays busy while other cases'
-	// answers are judged and stored.
-	r.workers, r.room = max(2*r.workers, 1), max(r.room, 1)
+	// Twice as many cases as calls, so that a target stays busy while other answers are
+	// judged and stored. Of pairs the other side's run has the second half of them.
+	if !slices.ContainsFunc(jobs, func(j Job) bool { return j.Half != nil }) {
+		r.workers *= 2
+	}
+	r.workers, r.room = max(r.workers, 1), max(r.room, 1)
 	return r
 }
 
