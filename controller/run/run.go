@@ -197,7 +197,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 		}
 	}
 	// Twice as many cases as calls, so that a target stays busy while other answers are
-	// judged and stored. Of pairs the other side's run has the second half of them.
+	// judged and stored. With pairs, the other side's run has the second half of them.
 	if !slices.ContainsFunc(jobs, func(j Job) bool { return j.Half != nil }) {
 		r.workers *= 2
 	}
