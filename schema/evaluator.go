@@ -82,6 +82,9 @@ type Rule struct {
 	Floor float64 `json:"floor,omitempty"`
 	// Zeroes makes the score of the case 0 if a demand of the evaluator does not hold.
 	Zeroes bool `json:"zeroes,omitempty"`
+	// Weightless makes the score of the case 0, since no evaluator of it has a weight, as
+	// promptfoo does. The evaluators then have equal weights, for those who show them.
+	Weightless bool `json:"weightless,omitempty"`
 	// Negate replaces a score by 1 minus the score, before it is compared.
 	Negate bool `json:"negate,omitempty"`
 	// Contained makes the score 0 if a demand does not hold, without any other effect.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -84,7 +87,7 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	case "contains":
 		return strings.Contains(answer, want), "the answer does not contain " + quote(want), nil
 	case "icontains":
-		return strings.Contains(strings.ToLower(answer), strings.ToLower(want)), "the answer does not contain " + quote(want) + " in any case", nil
+		return strings.Contains(lower(answer), lower(want)), "the answer does not contain " + quote(want) + " in any case", nil
 	case "starts-with":
 		return strings.HasPrefix(answer, want), "the answer does not start with " + quote(want), nil
 	case "ends-with":
@@ -103,6 +106,15 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	return d <= spec.Most, fmt.Sprintf("the answer is %s from %s, and %d are allowed", counted(d, "edit"), quote(want), spec.Most), nil
 }
 
+// lower returns a text in lower case as JavaScript writes it: İ becomes two code points,
+// and Σ at the end of a word ς.
+func lower(s string) string {
+	if !strings.ContainsAny(s, "İΣ") {
+		return strings.ToLower(s)
+	}
+	return cases.Lower(language.Und).String(s)
+}
+
 // several looks for some or all texts of a list.
 func several(spec evaluator.Assertion, answer string) (bool, string, error) {
 	var wanted []string
@@ -111,11 +123,11 @@ func several(spec evaluator.Assertion, answer string) (bool, string, error) {
 	}
 	kind, fold := strings.CutPrefix(spec.Type, "i")
 	if fold {
-		answer = strings.ToLower(answer)
+		answer = lower(answer)
 	}
 	var missing []string
 	for _, want := range wanted {
-		if sought := want; fold && !strings.Contains(answer, strings.ToLower(sought)) || !fold && !strings.Contains(answer, sought) {
+		if sought := want; fold && !strings.Contains(answer, lower(sought)) || !fold && !strings.Contains(answer, sought) {
 			missing = append(missing, want)
 		}
 	}

@@ -68,6 +68,9 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 			return finding{}, err
 		}
 	}
+	if spec.Least != nil {
+		passed = share((spec.ByScore || *got.Pass) && verdict.Reaches(score, *spec.Least))
+	}
 	return passAndScore(passed, score, spec.Not, strings.TrimSpace(got.Reason)), nil
 }
 

@@ -113,3 +113,34 @@ func TestDecidingKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestGradedNotWithThreshold has replies to not-llm-rubric with the threshold 0.5, as
+// promptfoo judges them: not- inverts whether both the pass and the threshold hold.
+func TestGradedNotWithThreshold(t *testing.T) {
+	least := 0.5
+	for _, tt := range []struct {
+		reply   string
+		byScore bool
+		pass    float64
+	}{
+		{`{"pass": true, "score": 0.3}`, false, 1},
+		{`{"pass": false, "score": 0.8}`, false, 1},
+		{`{"pass": true, "score": 0.9}`, false, 0},
+		{`{"pass": false, "score": 0.1}`, false, 1},
+		{`{"pass": false, "score": 0.8}`, true, 0},
+		{`{"pass": true, "score": 0.3}`, true, 1},
+	} {
+		m := measure(t, evaluator.Graded{Rubric: "Is polite", Not: true, Least: &least, ByScore: tt.byScore}, "hello", &script{replies: []string{tt.reply}})
+		if m.Error != "" || m.Criteria[0].Score != tt.pass {
+			t.Errorf("%s, by score %v: %+v, want pass %v", tt.reply, tt.byScore, m, tt.pass)
+		}
+	}
+}
+
+// TestFunctionOfPython holds that pass_ is read as pass, which is a keyword in Python.
+func TestFunctionOfPython(t *testing.T) {
+	m := measure(t, evaluator.JavaScript{Code: "({pass_: true, score: 0.7})"}, "hello", &script{})
+	if m.Error != "" || m.Criteria[0].Score != 1 || m.Criteria[1].Score != 0.7 {
+		t.Errorf("%+v, want pass 1 and score 0.7", m)
+	}
+}

@@ -113,6 +113,9 @@ func readResult(returned json.RawMessage, threshold *float64) (functionResult, e
 // readGraded parses {pass, score, reason}.
 func readGraded(v map[string]any) (functionResult, error) {
 	pass, isBool := v["pass"].(bool)
+	if _, given := v["pass"]; !given { // a Python dictionary, in which pass is a keyword
+		pass, isBool = v["pass_"].(bool)
+	}
 	score, isNumber := v["score"].(float64)
 	if !isBool {
 		return functionResult{}, errors.New("the object that the function returns has no true or false under `pass`")

@@ -209,6 +209,9 @@ func (d *digester) decides(ev schema.Evaluator, files []string) {
 	if ev.Rule.Zeroes {
 		d.short(Decision, "a demand that does not hold", "makes the score of the case 0", files...)
 	}
+	if ev.Rule.Weightless {
+		d.short(Decision, "evaluators without a weight", "make the score of the case 0", files...)
+	}
 	if c, ok := ev.Spec.(evaluator.Composite); ok {
 		d.value(Decision, "rules of members", c.Rules(), files...)
 	}

@@ -152,6 +152,9 @@ func priced(u verdict.Usage, price *config.Price) verdict.Usage {
 	u.CostUSD, u.Unpriced = u.ToldUSD, u.Calls-u.Told
 	if isTold := u.Told > 0 && u.Told == u.Calls; price != nil && !isTold {
 		u.CostUSD, u.Unpriced = price.Cost(u.InputTokens, u.OutputTokens), 0
+		if *price == (config.Price{}) {
+			u.Told = u.Calls // it is free, however many tokens it takes
+		}
 	}
 	return u
 }

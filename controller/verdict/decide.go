@@ -52,7 +52,7 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 		if !demands && broken < 0 {
 			broken = i
 		}
-		isZero = isZero || !demands && ev.Rule.Zeroes
+		isZero = isZero || !demands && ev.Rule.Zeroes || ev.Rule.Weightless
 		res.Evaluators = append(res.Evaluators, er)
 	}
 	score := sum / weights

@@ -27,10 +27,14 @@ func (Assertion) Kind() string { return "assertion" }
 
 // Version returns the version of the comparison. Since 2 contains-json looks for an
 // object and not for a list, as promptfoo does; since 3 an answer that is too long to
-// be searched completely is an error.
+// be searched completely is an error. Since 2 icontains has the lower case of
+// JavaScript.
 func (a Assertion) Version() int {
-	if a.Type == "contains-json" {
+	switch a.Type {
+	case "contains-json":
 		return 3
+	case "icontains", "icontains-any", "icontains-all":
+		return 2
 	}
 	return 1
 }
@@ -48,6 +52,11 @@ type Graded struct {
 	Template string `json:"template,omitempty"`
 	// Not inverts both criteria.
 	Not bool `json:"not,omitempty"`
+	// Least is the score that the answer must not reach together with the judge's pass;
+	// only with Not, and nil for none.
+	Least *float64 `json:"least,omitempty"`
+	// ByScore leaves the judge's pass out of what Least decides.
+	ByScore bool `json:"by_score,omitempty"`
 	// Target is the judging model; empty means the judge. Its identity is a separate
 	// part of J.
 	Target string `json:"-"`

@@ -46,7 +46,7 @@ func ungated() []schema.Evaluator {
 }
 
 // result returns the evaluators, and the bands if the score decides. If a case has no
-// weight above 0, the weights are equal.
+// weight above 0, its score is 0.
 func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	if len(j.evaluators) == 0 {
 		return ungated(), nil
@@ -54,7 +54,7 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 	j.weigh()
 	if !slices.ContainsFunc(j.evaluators, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
 		for i := range j.evaluators {
-			j.evaluators[i].Weight = 1
+			j.evaluators[i].Weight, j.evaluators[i].Rule.Weightless = 1, true
 		}
 	}
 	if j.threshold == nil {
@@ -133,7 +133,11 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		s.Not = not
 		spec = s
 	case evaluator.Graded:
-		s.Not, s.Target = not, by.judge
+		if s.Not, s.Target = not, by.judge; not && rule.Threshold > 0 {
+			least := rule.Threshold
+			s.Least, s.ByScore = &least, len(rule.Required) == 0
+			rule = passes()
+		}
 		if s.Template, err = j.question(asks, vars); err != nil {
 			return nil, rule, err
 		}

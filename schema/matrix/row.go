@@ -13,6 +13,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -102,6 +103,8 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 			if filled == nil {
 				filled = maps.Clone(vars)
 			}
+			written := s
+			s = withNulls(s, vars)
 			out, known, err := c.engine.FillKnown(vars, s)
 			var env template.EnvironmentError
 			var later *template.NeedError
@@ -110,7 +113,7 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 				need = env.Error()
 			case errors.As(err, &later):
 				need = later.Error()
-			case err == nil && known && out != s:
+			case err == nil && known && out != written:
 				filled[name], _ = json.Marshal(out) // a text
 				changed = true
 			}
@@ -121,6 +124,19 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 		vars = filled
 	}
 	return vars, need
+}
+
+// placeholder matches a variable alone, which is replaced in another variable's text.
+var placeholder = lazyregexp.New(`\{\{\s*(\w+)\s*\}\}`)
+
+// withNulls writes null in place of the variables of that value.
+func withNulls(s string, vars template.Variables) string {
+	for _, m := range placeholder.FindAllStringSubmatch(s, -1) {
+		if string(vars[m[1]]) == "null" {
+			s = strings.ReplaceAll(s, m[0], "null")
+		}
+	}
+	return s
 }
 
 // filled names the row in an error about a value with variables, since other rows may

@@ -63,6 +63,9 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 		if len(value) == 0 {
 			return nil, rule, noValue(written)
 		}
+		if value[0] != '[' && value[0] != '{' && string(value) != "null" {
+			spec.Value, _ = json.Marshal(scalar(value)) // a text
+		}
 	case "is-json", "contains-json":
 		form, err := formOf(written, value)
 		if err != nil {
@@ -102,6 +105,16 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 		return nil, rule, refusedAssertion(kind, written)
 	}
 	return spec, rule, nil
+}
+
+// scalar returns a text, a number, true or false as JavaScript writes it.
+func scalar(value json.RawMessage) string {
+	var number float64
+	if json.Unmarshal(value, &number) == nil {
+		text, _ := template.Text(number) // numbers always have one
+		return text
+	}
+	return template.Written(value)
 }
 
 // mistake returns the error of a wrong value.

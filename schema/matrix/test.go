@@ -561,7 +561,18 @@ func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 		c.function(t, a, kind, at)
 	case isFile && a.need == "" && ReadsAssertion(kind):
 		a.Value = c.varFile(t, name, at)
+		if ext := path.Ext(name); ext == ".json" || ext == ".yaml" || ext == ".yml" {
+			a.Value = parsed(a.Value)
+		}
 	}
+}
+
+// parsed returns the JSON value in a text; the text itself if it is not JSON.
+func parsed(text json.RawMessage) json.RawMessage {
+	if s, isText := document.ParseText(text); isText && json.Valid([]byte(s)) {
+		return json.RawMessage(s)
+	}
+	return text
 }
 
 // assessors are targets in the place of the roles; empty for a role.

@@ -300,10 +300,29 @@ func isText(v any) bool { return !isNumber(v) && !isBool(v) && !absent(v) }
 
 // unary reads a sign, then a value with its filters.
 func (r *reader) unary() (expr, error) {
+	value, err := r.signed()
+	for err == nil {
+		if _, ok := r.accept("|"); !ok {
+			return value, nil
+		}
+		value, err = r.filter(value)
+	}
+	return nil, err
+}
+
+// signed reads a value with its signs, which a filter after it sees.
+func (r *reader) signed() (expr, error) {
 	sign, signed := r.accept("-", "+")
-	value, err := r.postfix()
-	if err != nil || !signed {
-		return value, err
+	if !signed {
+		return r.postfix()
+	}
+	if r.depth++; r.depth > maxDepth {
+		return nil, r.unexpected(r.peek(), "less after so many signs")
+	}
+	defer func() { r.depth-- }()
+	value, err := r.signed()
+	if err != nil {
+		return nil, err
 	}
 	return func(x *execution) (any, error) {
 		v, err := value(x)
@@ -314,11 +333,11 @@ func (r *reader) unary() (expr, error) {
 	}, nil
 }
 
-// postfix reads a value with its fields, calls and filters.
+// postfix reads a value with its fields and calls.
 func (r *reader) postfix() (expr, error) {
 	value, err := r.primary()
 	for err == nil {
-		t, ok := r.accept(".", "[", "|", "(")
+		t, ok := r.accept(".", "[", "(")
 		if !ok {
 			return value, nil
 		}
@@ -327,8 +346,6 @@ func (r *reader) postfix() (expr, error) {
 			value, err = r.field(value)
 		case "[":
 			value, err = r.index(t, value)
-		case "|":
-			value, err = r.filter(value)
 		default:
 			return nil, errorAt(r.source, t.at, "a template cannot call this", "of functions, only range and methods of texts such as trim() are there; write the rest as a filter")
 		}

@@ -56,7 +56,7 @@ func TestFill(t *testing.T) {
 		{"{{ nope | default('d') }} {{ none | default('d') }}|{{ none | d('e', true) }} {{ '' | default('f', boolean=true) }}", "d |e f"},
 		{"{{ list | length }} {{ o | length }} {{ nope | length }} {{ list | first }}{{ list | last }} {{ 'a b-c' | wordcount }}", "3 2 0 bC 3"},
 		{"{{ html | escape }} {{ html | safe }} {{ html | striptags }} {{ 'a b&c' | urlencode }}", `&lt;b&gt;&quot;x&quot;&lt;/b&gt; <b>"x"</b> "x" a%20b%26c`},
-		{"{{ 2.5 | round }} {{ 1.234 | round(2) }} {{ 1.2 | round(0, 'ceil') }} {{ '42px' | int }} {{ 'x' | int(7) }} {{ '1.5e1z' | float }} {{ -3 | abs }}", "3 1.23 2 42 7 15 -3"},
+		{"{{ 2.5 | round }} {{ 1.234 | round(2) }} {{ 1.2 | round(0, 'ceil') }} {{ '42px' | int }} {{ 'x' | int(7) }} {{ '1.5e1z' | float }} {{ -3 | abs }}", "3 1.23 2 42 7 15 3"},
 		{"{{ 'one two three' | truncate(8) }} {{ 'one two' | truncate(5, true, '…') }} {{ 'a\nb' | indent(2, true) }} |{{ 'x' | center(4) }}|", "one two... one t…   a\n  b |x |"},
 		{"{{ o | dump(2) }}", "{\n  \"z\": 1,\n  \"a\": {\n    \"b\": [\n      7\n    ]\n  }\n}"},
 		{"{{ [1, 2, 3, 4] | select('odd') | join }} {{ [0, 1] | reject | join }} {{ people | selectattr('admin') | length }} {{ people | rejectattr('admin') | join('', 'name') }}", "13 0 1 Bo"},

@@ -101,6 +101,9 @@ const maxExact = 1 << 53
 // exact returns a number as a float64, or as it is written if that would change it.
 func exact(n json.Number) any {
 	f, err := n.Float64()
+	if err == nil && math.Abs(f) >= 1e21 { // which JavaScript writes with an exponent
+		return f
+	}
 	if err != nil || math.Abs(f) > maxExact && !strings.ContainsAny(n.String(), ".eE") {
 		return n
 	}

@@ -31,7 +31,7 @@ func TestProvidersOfMatrixFiles(t *testing.T) {
 		{"openrouter:meta/llama", "openrouter:meta/llama", "provider: openrouter, model: meta/llama"},
 		{"mistral:small", "mistral:small", "provider: openai, model: small, base_url: 'https://api.mistral.ai/v1', api_key_env: MISTRAL_API_KEY"},
 		{"{id: 'azure:chat:d', config: {apiHost: r.openai.azure.com}}", "azure:chat:d", "provider: azure, model: d, base_url: 'https://r.openai.azure.com/openai/v1'"},
-		{"echo", "echo", "provider: mock, replies: [{echo: true, echo_chat: true}]"},
+		{"echo", "echo", "provider: mock, replies: [{echo: true, echo_chat: true}], price: {input: 0, output: 0}"},
 		{"'exec: ./agent.sh'", "exec: ./agent.sh", `provider: command, argv: [sh, -c, ' ./agent.sh "$2" "$1" "$3"', sh, '{"config":{},"id":"exec: ./agent.sh"}'], prompt: argument, row: true`},
 		{"{id: 'https://a.example/chat', config: {method: POST, body: {q: '{{prompt}}'}, transformResponse: 'json.choices[0].text'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', method: POST, body: {q: '{{message}}'}, reply: '$.choices[0].text'"},
 		{"{id: 'https://a.example/chat', config: {body: {q: '{{prompt}}'}, transformResponse: '(json, text) => json.out'}}", "https://a.example/chat", "provider: http, url: 'https://a.example/chat', body: {q: '{{message}}'}, reply: '$.out'"},

@@ -62,7 +62,7 @@ func vendorForm(name, file string, config map[string]json.RawMessage) (map[strin
 	first, rest, _ := strings.Cut(name, ":")
 	switch {
 	case name == "echo":
-		return map[string]any{"provider": "mock", "replies": []any{map[string]any{"echo": true, "echo_chat": true}}}, nil
+		return map[string]any{"provider": "mock", "replies": []any{map[string]any{"echo": true, "echo_chat": true}}, "price": map[string]any{"input": 0, "output": 0}}, nil
 	case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
 		return agent(name, config)
 	case first == "http", first == "https":
