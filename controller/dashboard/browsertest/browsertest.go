@@ -58,8 +58,10 @@ func Open(tb testing.TB, base string) *Browser {
 		b.axe = string(script)
 	}
 	// The tests run as any user, including in containers, where Chromium's own sandbox
-	// cannot be made. The pages come from the test.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(tb.TempDir()))
+	// cannot be made. The pages come from the test. A cold browser on a busy machine may
+	// take longer to start than the library waits for by default.
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(tb.TempDir()), chromedp.WSURLReadTimeout(2*time.Minute))
 	allocated, end := chromedp.NewExecAllocator(context.Background(), options...)
 	tb.Cleanup(end)
 	var endTab context.CancelFunc
