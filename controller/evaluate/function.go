@@ -22,7 +22,11 @@ func callFunction(ctx context.Context, spec evaluator.Function, answer json.RawM
 	if err != nil {
 		return functionResult{}, err
 	}
-	return readResult(printed, spec.Threshold)
+	keys := []string{"pass", "pass_"} // pass is a keyword of Python
+	if spec.Argv[0] == "node" {
+		keys = keys[:1]
+	}
+	return readResult(printed, spec.Threshold, keys...)
 }
 
 // transform passes an answer through the steps of transforms. The result is any JSON

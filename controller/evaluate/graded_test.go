@@ -1,9 +1,11 @@
 package evaluate_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -137,10 +139,33 @@ func TestGradedNotWithThreshold(t *testing.T) {
 	}
 }
 
-// TestFunctionOfPython holds that pass_ is read as pass, which is a keyword in Python.
-func TestFunctionOfPython(t *testing.T) {
+// TestPassOfPython holds that pass_, which is how Python writes the keyword pass, counts in
+// Python and Ruby and not in JavaScript, as with promptfoo.
+func TestPassOfPython(t *testing.T) {
+	for _, tt := range []struct {
+		program, printed, wrong string
+		pass                    float64
+	}{
+		{"python3", `{"pass_": true, "score": 0.7}`, "", 1},
+		{"python3", `{"pass": false, "pass_": true, "score": 0.7}`, "", 0},
+		{"ruby", `{"pass_": true, "score": 0.7}`, "", 1},
+		{"node", `{"pass_": true, "score": 0.7}`, "no true or false under `pass`", 0},
+	} {
+		in := input("What is it?", "hello", &script{})
+		in.Programs = func(context.Context, evaluate.Start) ([]byte, error) { return []byte(tt.printed), nil }
+		m := measured(t.Context(), t, schema.Evaluator{Name: "main", Weight: 1, Spec: evaluator.Function{Program: evaluator.Program{Argv: []string{tt.program}}}}, in)
+		if tt.wrong != "" {
+			if !strings.Contains(m.Error, tt.wrong) {
+				t.Errorf("%s prints %s: error %q, want %q", tt.program, tt.printed, m.Error, tt.wrong)
+			}
+			continue
+		}
+		if m.Error != "" || m.Criteria[0].Score != tt.pass || m.Criteria[1].Score != 0.7 {
+			t.Errorf("%s prints %s: %+v, want pass %v and score 0.7", tt.program, tt.printed, m, tt.pass)
+		}
+	}
 	m := measure(t, evaluator.JavaScript{Code: "({pass_: true, score: 0.7})"}, "hello", &script{})
-	if m.Error != "" || m.Criteria[0].Score != 1 || m.Criteria[1].Score != 0.7 {
-		t.Errorf("%+v, want pass 1 and score 0.7", m)
+	if !strings.Contains(m.Error, "under `pass`") {
+		t.Errorf("inline JavaScript: %+v, want an error", m)
 	}
 }

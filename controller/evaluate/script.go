@@ -58,7 +58,7 @@ func checkScript(ctx context.Context, f javaScript, threshold *float64) (functio
 	case out.Thrown != "":
 		return functionResult{Reason: "the function throws " + clip(out.Thrown), Thrown: true}, nil
 	}
-	got, err := readResult(out.Value, threshold)
+	got, err := readResult(out.Value, threshold, "pass")
 	if err != nil && string(out.Value) == "null" {
 		err = fmt.Errorf("%w%s", err, forgotten(f.Code))
 	}
@@ -82,9 +82,9 @@ func forgotten(code string) string {
 var arrow = lazyregexp.New(`^(async )?(\([^()]*\)|\w+)\s*=>|^function\b`)
 
 // readResult parses the JSON result of a function: true or false, a number that passes
-// when it is above 0 or reaches the threshold, or {pass, score, reason}. Another value
-// is an error.
-func readResult(returned json.RawMessage, threshold *float64) (functionResult, error) {
+// when it is above 0 or reaches the threshold, or {pass, score, reason} with pass under
+// the first of the keys that is there. Another value is an error.
+func readResult(returned json.RawMessage, threshold *float64, keys ...string) (functionResult, error) {
 	passes := func(n float64) bool {
 		if threshold != nil {
 			return n >= *threshold
@@ -105,16 +105,19 @@ func readResult(returned json.RawMessage, threshold *float64) (functionResult, e
 		}
 		return r, nil
 	case map[string]any:
-		return readGraded(v)
+		return readGraded(v, keys)
 	}
 	return functionResult{}, errors.New("the function must return true or false, a number, or {pass, score, reason}, and returns " + clip(string(returned)))
 }
 
 // readGraded parses {pass, score, reason}.
-func readGraded(v map[string]any) (functionResult, error) {
-	pass, isBool := v["pass"].(bool)
-	if _, given := v["pass"]; !given { // a Python dictionary, in which pass is a keyword
-		pass, isBool = v["pass_"].(bool)
+func readGraded(v map[string]any, keys []string) (functionResult, error) {
+	var pass, isBool bool
+	for _, key := range keys {
+		if given, known := v[key]; known {
+			pass, isBool = given.(bool)
+			break
+		}
 	}
 	score, isNumber := v["score"].(float64)
 	if !isBool {

@@ -377,6 +377,32 @@ func TestOneTestHasErrors(t *testing.T) {
 	}
 }
 
+// TestValueFiles holds that a file of JSON or YAML is a value, that another is a text, and
+// that one with a mistake is not taken as a text.
+func TestValueFiles(t *testing.T) {
+	for _, tt := range []struct{ name, content, want string }{
+		{"v.json", `{"a": 1}`, ""},
+		{"v.yaml", "a: 1\n", ""},
+		{"v.txt", `{"a": 1`, ""},
+		{"v.json", `{"a": 1`, "4:44: error: the file v.json is not JSON; correct it, or name a .txt file if its text is meant"},
+		{"v.yml", "a: [1\n", "4:44: error: the file v.yml is not YAML; correct it, or name a .txt file if its text is meant"},
+	} {
+		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- {vars: {q: two}, assert: [{type: equals, value: 'file://"+tt.name+"'}]}\n", map[string]string{tt.name: tt.content})
+		var said []string
+		for _, p := range problems {
+			if p.Severity == schema.Error {
+				said = append(said, strings.TrimPrefix(p.String(), file+":"))
+			}
+		}
+		if strings.Join(said, "\n") != tt.want {
+			t.Errorf("%s: errors %q, want %q", tt.name, said, tt.want)
+		}
+		if len(got) != 2 || got[0].Skip != "" || (got[1].Skip == "") != (tt.want == "") {
+			t.Errorf("%s: cases %q, want one that runs and one that runs without an error", tt.name, lines(got))
+		}
+	}
+}
+
 // TestBounds holds that a file cannot make more rows than are looked at.
 func TestBounds(t *testing.T) {
 	list := "[" + strings.Repeat("a, ", 99) + "a]"

@@ -126,17 +126,17 @@ func (c *compiler) nested(vars template.Variables) (_ template.Variables, need s
 	return vars, need
 }
 
-// placeholder matches a variable alone, which is replaced in another variable's text.
-var placeholder = lazyregexp.New(`\{\{\s*(\w+)\s*\}\}`)
+// variable matches a variable without a filter or an operator.
+var variable = lazyregexp.New(`\{\{\s*(\w+)\s*\}\}`)
 
 // withNulls writes null in place of the variables of that value.
 func withNulls(s string, vars template.Variables) string {
-	for _, m := range placeholder.FindAllStringSubmatch(s, -1) {
-		if string(vars[m[1]]) == "null" {
-			s = strings.ReplaceAll(s, m[0], "null")
+	return variable.ReplaceAllStringFunc(s, func(written string) string {
+		if name := strings.Trim(written, "{} \t\r\n\f\v"); string(vars[name]) == "null" {
+			return "null"
 		}
-	}
-	return s
+		return written
+	})
 }
 
 // filled names the row in an error about a value with variables, since other rows may

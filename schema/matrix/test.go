@@ -560,19 +560,23 @@ func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 	case codes[kind]:
 		c.function(t, a, kind, at)
 	case isFile && a.need == "" && ReadsAssertion(kind):
-		a.Value = c.varFile(t, name, at)
-		if ext := path.Ext(name); ext == ".json" || ext == ".yaml" || ext == ".yml" {
-			a.Value = parsed(a.Value)
-		}
+		a.Value = c.valueFile(t, name, at)
 	}
 }
 
-// parsed returns the JSON value in a text; the text itself if it is not JSON.
-func parsed(text json.RawMessage) json.RawMessage {
-	if s, isText := document.ParseText(text); isText && json.Valid([]byte(s)) {
-		return json.RawMessage(s)
+// valueFile returns the value of a JSON or YAML file, and the text of any other.
+func (c *compiler) valueFile(t *test, name string, at schema.Position) json.RawMessage {
+	text := c.varFile(t, name, at)
+	s, isText := document.ParseText(text)
+	kind, parsed := map[string]string{".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}[path.Ext(name)]
+	if !parsed || !isText {
+		return text
 	}
-	return text
+	if !json.Valid([]byte(s)) {
+		c.note(t, []schema.Problem{{Position: at, Severity: schema.Error, Rule: "value-file", Message: fmt.Sprintf("the file %s is not %s", template.Clip(name), kind), Hint: "correct it, or name a .txt file if its text is meant"}})
+		return text
+	}
+	return json.RawMessage(s)
 }
 
 // assessors are targets in the place of the roles; empty for a role.
