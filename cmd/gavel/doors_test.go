@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -510,6 +511,21 @@ func (c *passage) hear(at string, log lines, store string, r remark) {
 	for !answered() || !c.settled() || !posted() {
 		log.await(c.t, `"repo":"octo/demo#1","duration"`)
 	}
+	// The same states may be those from before the review that follows the comment. A server
+	// that ends within it says that of the head.
+	for isBusy(c.t, at) {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// isBusy reports whether a server reviews something or is about to.
+func isBusy(t *testing.T, at string) bool {
+	status, metrics := get(t, at+"/metrics")
+	const idle = "\ngavel_queue_depth{state=%q} 0\n"
+	if status != http.StatusOK {
+		t.Fatalf("the metrics have the status %d:\n%s", status, metrics)
+	}
+	return !strings.Contains(metrics, fmt.Sprintf(idle, "waiting")) || !strings.Contains(metrics, fmt.Sprintf(idle, "running"))
 }
 
 // byWorkers has a server on an empty database plan, and two workers judge, which are
