@@ -480,6 +480,7 @@ func (c *passage) byServer(flags ...string) *report.Report {
 		c.hear(at, log, store, remark)
 	}
 	go c.drain(log)
+	rest(c.t, at)
 	if code := end(); code != exitPass {
 		c.t.Errorf("serve ends with %d", code)
 	}
@@ -511,9 +512,15 @@ func (c *passage) hear(at string, log lines, store string, r remark) {
 	for !answered() || !c.settled() || !posted() {
 		log.await(c.t, `"repo":"octo/demo#1","duration"`)
 	}
-	// The same states may be those from before the review that follows the comment. A server
-	// that ends within it says that of the head.
-	for isBusy(c.t, at) {
+	rest(c.t, at) // the same states may be those from before the review that follows
+}
+
+// rest waits until a server reviews nothing. One that ends within a review says that of the
+// head, which may already have its verdict: it is looked at again if events or a poll ask for
+// that, and judged again if a case of it ended in an error.
+func rest(t *testing.T, at string) {
+	t.Helper()
+	for isBusy(t, at) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
@@ -548,6 +555,7 @@ func (c *passage) byWorkers() *report.Report {
 		c.hear(at, log, c.store(file), remark)
 	}
 	go c.drain(log)
+	rest(c.t, at)
 	for _, end := range ends {
 		if code := end(); code != exitPass {
 			c.t.Errorf("it ends with %d", code)

@@ -88,6 +88,7 @@ func TestLostObjectsOfAMirror(t *testing.T) {
 			loseOf(t, data, objects[i/len(how)], damages[how[i%len(how)]])
 			c.announce(at)
 			c.await(log)
+			rest(t, at)
 			if code := end(); code != exitPass {
 				t.Errorf("serve ends with %d", code)
 			}

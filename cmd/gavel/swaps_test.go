@@ -300,6 +300,7 @@ func (c *passage) keeper() doorkeeper {
 		report: func() *report.Report { return c.lastReport(c.t, c.store(file), c.fork) },
 		end: func() {
 			go c.drain(log)
+			rest(c.t, at)
 			for _, end := range ends {
 				if code := end(); code != exitPass {
 					c.t.Errorf("it ends with %d", code)
