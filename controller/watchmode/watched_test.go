@@ -135,7 +135,10 @@ func TestRowsWhileCasesAreJudged(t *testing.T) {
 	}
 
 	s.session.Do(reporters.WatchCommand{Do: reporters.WatchPause})
-	u := s.until(reporters.WatchJudged, func(b *reporters.WatchSnapshot) bool { return b.Done == 1 })
+	u := s.until(reporters.WatchJudged, nil)
+	if u.Case == nil { // base's, which is judged at the same time
+		u = s.until(reporters.WatchJudged, nil)
+	}
 	if row := u.Case; row == nil || row.Verdict == nil || *row.Verdict != "pass" || row.Score == nil || *row.Score != 1 || row.VerdictReason == "" || row.Due {
 		t.Errorf("the case that was judged: %+v", row)
 	}
