@@ -24,6 +24,10 @@ func TestAScanKeepsLittleOfACase(t *testing.T) {
 		files fstest.MapFS
 	}{{"one dialect", fsOf(tests)}, {"all dialects", mixed(n)}} {
 		t.Run(tt.name, func(t *testing.T) {
+			// What a first scan leaves behind once, such as compiled patterns, is no case's.
+			if _, err := Scan(t.Context(), tt.files, Options{Settings: settings}); err != nil {
+				t.Fatal(err)
+			}
 			var noted atomic.Int64
 			var peak int64
 			before := inUse()
@@ -50,6 +54,7 @@ func TestAScanKeepsLittleOfACase(t *testing.T) {
 // inUse is how many bytes are in use.
 func inUse() int64 {
 	runtime.GC()
+	runtime.GC() // pools give up what they hold at the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
