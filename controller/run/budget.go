@@ -84,6 +84,9 @@ type Claim struct {
 	likely, used ledger.Amount
 	// idle marks a claim of a case that has not begun: nobody waits for it to end.
 	idle bool
+	// kept is the claim of the other half of a pair, which has not begun; nil without
+	// one. Shared accounts know it as a part of this claim. It is guarded by budget.mu.
+	kept *Claim
 }
 
 // Admit admits a case whose lease is held, or returns a [*Shortage] with the limit that
@@ -139,6 +142,11 @@ func (c *Claim) Done() {
 	if i := slices.Index(b.claims, c); i >= 0 {
 		b.claims = slices.Delete(b.claims, i, i+1)
 	}
+	for _, other := range b.claims {
+		if other.kept == c {
+			other.kept = nil
+		}
+	}
 	b.wake()
 }
 
@@ -163,6 +171,16 @@ func (b *Budget) ahead(c *Claim) ledger.Amount {
 
 // rest returns the remaining likely cost of the case. The caller holds mu.
 func (c *Claim) rest() ledger.Amount { return c.likely.Rest(c.used) }
+
+// known returns what shared accounts know as the claim after so much is used: that of the
+// case, and of the other half of its pair. The caller holds mu.
+func (c *Claim) known(used ledger.Amount) ledger.Amount {
+	rest := c.likely.Rest(used)
+	if c.kept != nil {
+		rest = rest.Plus(c.kept.rest())
+	}
+	return rest
+}
 
 // take adds an amount, which may be negative, to the case's spending. The caller holds
 // mu.

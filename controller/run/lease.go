@@ -31,8 +31,9 @@ func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release 
 		if !c.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}
-		// Another run may wait for a case behind this one.
+		// Another run may wait for a case behind this one, and so does the other half.
 		c.turn.pass()
+		c.job.Half.miss()
 		if err = c.awaitOther(ctx); err != nil {
 			break
 		}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,9 @@ type pair struct {
 	arrived          int
 	short            *Shortage
 	kept             *Claim
+	// keeper is the claim of the half that asked for both. On shared accounts it has the
+	// room of kept, too.
+	keeper *Claim
 }
 
 // A Half is the half of a pair that a job judges.
@@ -38,6 +42,8 @@ type Half struct {
 	sent    chan struct{}
 	once    sync.Once
 	arrived atomic.Bool
+	// wasAdmitted is guarded by pair.mu.
+	wasAdmitted bool
 }
 
 // Pair pairs the jobs of the same cases at two sides, which two runs judge at the same time.
@@ -78,26 +84,42 @@ func (h *Half) admit(ctx context.Context, b *Budget, lease *ledger.Lease, own Ne
 	p := h.pair
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if h.wasAdmitted && p.kept != nil { // it lost its lease, and with it the room of both
+		p.kept.Done()
+		p.kept, p.isDecided = nil, false
+	}
+	var c *Claim
+	var err error
 	switch {
-	case p.alone:
-		return b.Admit(ctx, lease, own)
 	case p.short != nil:
 		return nil, p.short
+	case p.alone || h.wasAdmitted && p.isDecided:
+		return b.Admit(ctx, lease, own)
 	case p.isDecided:
-		c := b.join(p.kept, lease, own)
-		p.kept = nil
-		return c, nil
+		if c, err = b.join(ctx, p, lease, own); err == nil {
+			p.kept, p.keeper = nil, nil
+		}
+	default:
+		c, err = p.decide(ctx, b, lease, own)
 	}
+	h.wasAdmitted = h.wasAdmitted || err == nil
+	return c, err
+}
+
+// decide asks the budget for both halves. The caller holds mu.
+func (p *pair) decide(ctx context.Context, b *Budget, lease *ledger.Lease, own Need) (*Claim, error) {
 	c, err := b.Admit(ctx, lease, p.need)
 	var short *Shortage
 	if err != nil && !errors.As(err, &short) {
 		return nil, err // the other half asks for itself
 	}
 	if p.short = short; short == nil {
-		p.kept = b.split(c, own)
+		p.kept, p.keeper = b.split(c, own), c
 	}
 	p.isDecided = true
-	close(p.decided)
+	if !isClosed(p.decided) {
+		close(p.decided)
+	}
 	return c, err
 }
 
@@ -185,31 +207,53 @@ func (h *Half) leave() {
 	p.alone = p.short == nil
 	if p.kept != nil {
 		p.kept.Done()
-		p.kept = nil
+		p.kept, p.keeper = nil, nil
 	}
 }
 
-// split leaves c what its own half needs, and returns a claim on the rest.
+// split leaves c what its own half needs, and returns a claim on the rest. On shared
+// accounts c keeps the rest, too, until the other half joins.
 func (b *Budget) split(c *Claim, own Need) *Claim {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	rest := &Claim{budget: b, likely: c.likely.Rest(own.Likely), idle: true}
-	c.likely = own.Likely
+	c.likely, c.kept = own.Likely, rest
 	b.claims = append(b.claims, rest)
 	return rest
 }
 
-// join turns the claim that was kept for a half into the half's own.
-func (b *Budget) join(kept *Claim, lease *ledger.Lease, own Need) *Claim {
-	c := &Claim{budget: b, lease: lease, likely: own.Likely}
+// join turns the claim that a pair kept for a half into the half's own. If the other half
+// has ended, and its claim on shared accounts with it, the half asks for itself. The
+// caller holds the mu of the pair.
+func (b *Budget) join(ctx context.Context, p *pair, lease *ledger.Lease, own Need) (*Claim, error) {
+	accounts := b.accounts()
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i, other := range b.claims {
-		if other == kept {
-			b.claims[i] = c
-			return c
+	isOver := !slices.Contains(b.claims, p.keeper)
+	b.mu.Unlock()
+	if len(accounts) > 0 && isOver {
+		p.kept.Done()
+		p.kept = nil
+		return b.Admit(ctx, lease, own)
+	}
+	b.spending.Lock() // a call of the other half claims the same room
+	defer b.spending.Unlock()
+	if len(accounts) > 0 {
+		if err := lease.Settle(ctx, accounts, ledger.Amount{}, own.Likely); err != nil {
+			return nil, err
 		}
 	}
-	b.claims = append(b.claims, c)
-	return c
+	c := &Claim{budget: b, lease: lease, likely: own.Likely}
+	b.mu.Lock()
+	if i := slices.Index(b.claims, p.kept); i >= 0 {
+		b.claims[i] = c
+	} else {
+		b.claims = append(b.claims, c)
+	}
+	p.keeper.kept = nil
+	left := p.keeper.rest()
+	b.mu.Unlock()
+	if len(accounts) > 0 {
+		return c, p.keeper.lease.Settle(ctx, accounts, ledger.Amount{}, left)
+	}
+	return c, nil
 }

@@ -26,11 +26,18 @@ import (
 // before head begins then.
 func judgePairs(t *testing.T, b *fixture, n int, set func(side string, jobs []run.Job)) (outcomes [2][]run.Outcome, order []string) {
 	t.Helper()
+	return judgePairsBy(t, b, n, set, func(string) {})
+}
+
+// judgePairsBy is judgePairs with a function that is called within each call.
+func judgePairsBy(t *testing.T, b *fixture, n int, set func(side string, jobs []run.Job), called func(name string)) (outcomes [2][]run.Outcome, order []string) {
+	t.Helper()
 	var mu sync.Mutex
 	bot := &script{answer: func(_ int, req target.Request) (target.Reply, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		order = append(order, req.Case)
+		called(req.Case)
 		return says("hello"), nil
 	}}
 	operator := ledger.Trust{Level: ledger.LevelOperator}
@@ -161,5 +168,65 @@ func TestAHalfThatIsNotJudged(t *testing.T) {
 	}
 	if len(order) != 2 {
 		t.Errorf("%d calls, want 2: %v", len(order), order)
+	}
+}
+
+// TestAPairIsReservedWhole: on an account that processes share, nobody takes the room of
+// the half that has not called yet, whether it waits next to the first one or still for
+// its lease.
+func TestAPairIsReservedWhole(t *testing.T) {
+	for _, isLate := range []bool{false, true} {
+		t.Run(fmt.Sprint("late ", isLate), func(t *testing.T) {
+			limit := int64(2)
+			both := fixtures(t, 2)
+			b, other := both[0], both[1]
+			b.clock = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			b.need = needs(1, 1)
+			b.budget = config.Budget{Day: config.Limits{Calls: &limit}}
+			operator := ledger.Trust{Level: ledger.LevelOperator}
+			handle, err := other.store.BeginRun(t.Context(), operator, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer handle.Close(t.Context()) //nolint:errcheck // the store is the test's
+			own, err := handle.Lease(t.Context(), "another case")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var bases *ledger.Lease // on base's case, until head has called
+			n := 0
+			outcomes, order := judgePairsBy(t, b, 1, func(side string, jobs []run.Job) {
+				if side == "base" && isLate {
+					if bases, err = handle.Lease(t.Context(), jobs[0].Digests.E); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}, func(name string) {
+				if n++; n > 1 {
+					return
+				}
+				one := ledger.Amount{Calls: 1}
+				short, err := own.Claim(t.Context(), []ledger.Account{{Name: "o/r on 2026-01-02", Calls: &limit}}, one, one)
+				if err != nil || short == nil || short.Claimed.Calls != 1 {
+					t.Errorf("within the call of %s, another process gets the room of the other half: %+v, %v", name, short, err)
+				}
+				if err := own.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if bases != nil {
+					if err := bases.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			for side := range outcomes {
+				if o := outcomes[side][0]; o.Result.Verdict != verdict.Pass {
+					t.Errorf("%s: %+v %s", o.Key, o.Result, o.Unrun)
+				}
+			}
+			if len(order) != 2 {
+				t.Errorf("%d calls, want 2: %v", len(order), order)
+			}
+		})
 	}
 }

@@ -45,7 +45,7 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	ahead := b.ahead(c)
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
-	rest := c.likely.Rest(c.used.Plus(r.Amount))
+	rest := c.known(c.used.Plus(r.Amount))
 	if short == nil && len(r.accounts) == 0 { // before another call checks the rest
 		c.take(r.Amount)
 		b.underway++
@@ -80,7 +80,7 @@ func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent le
 	b.mu.Lock()
 	b.largest[name] = max(b.largest[name], spent.Tokens)
 	c.take(more)
-	rest := c.rest()
+	rest := c.known(c.used)
 	b.underway--
 	b.wake()
 	b.mu.Unlock()
