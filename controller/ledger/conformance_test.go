@@ -84,6 +84,7 @@ func conformance(t *testing.T, b backend) {
 		{"lease", testLease},
 		{"lease by trust", testLeaseTrust},
 		{"lost lease", testLostLease},
+		{"lease of this process", testLeaseOfThisProcess},
 		{"clock", testLeaseClock},
 		{"wanted", testWanted},
 		{"dead run", testDeadRun},

@@ -156,24 +156,37 @@ func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	return false, err
 }
 
-// isLeased reports whether a living run has the lease.
+// signed selects the owners of the leases on a digest, each after + if its lease lasts, or
+// after -. One that lasts too long was taken before the clock was set back.
+const signed = "CASE WHEN until > ?1 AND until <= ?2 THEN '+' ELSE '-' END || owner"
+
+// isLeased reports whether a living run has the lease. A run of this process is alive until
+// it ends, even if the database did not take its signs of life for a while.
 func (l *Ledger) isLeased(t *store.Tx, digest, ns string) (bool, error) {
-	leased := func() (bool, error) {
+	leased := func() (isMine, there bool, err error) {
 		now := l.now()
-		var there bool
-		// One that lasts too long was taken before the clock was set back.
-		err := t.Row("SELECT EXISTS (SELECT 1 FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?)",
-			digest, ns, now.UnixMilli(), now.Add(longestLease).UnixMilli()).Scan(&there)
-		return there, err
+		var list string
+		err = t.Row("SELECT json_group_array("+signed+") FROM leases WHERE digest = ?3 AND ns IN ('', ?4)",
+			now.UnixMilli(), now.Add(longestLease).UnixMilli(), digest, ns).Scan(&list)
+		var owners []string
+		if err == nil {
+			err = json.Unmarshal([]byte(list), &owners)
+		}
+		for _, owner := range owners {
+			isMine = isMine || l.store.Locks().Mine(owner[1:])
+			there = there || owner[0] == '+'
+		}
+		return isMine, there, err
 	}
-	there, err := leased()
-	if err != nil || !there {
-		return there, err
+	isMine, there, err := leased()
+	if err != nil || isMine || !there {
+		return isMine, err
 	}
 	if err := l.sweep(t); err != nil {
 		return false, err
 	}
-	return leased()
+	_, there, err = leased()
+	return there, err
 }
 
 // Leased reports whether the lease on a digest is worth waiting for, if that can be
@@ -182,11 +195,14 @@ func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 	l, now, there := r.ledger, r.ledger.now(), false
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var owner string
-		err := rows.Scan(&owner)
-		there = there || err == nil && l.store.Locks().Alive(owner)
-		return err
-	}, "SELECT owner FROM leases WHERE digest = ? AND ns IN ('', ?) AND until > ? AND until <= ?",
-		digest, r.trust.namespace(), now.UnixMilli(), now.Add(longestLease).UnixMilli())
+		if err := rows.Scan(&owner); err != nil {
+			return err
+		}
+		run := owner[1:]
+		there = there || l.store.Locks().Mine(run) || owner[0] == '+' && l.store.Locks().Alive(run)
+		return nil
+	}, "SELECT "+signed+" FROM leases WHERE digest = ?3 AND ns IN ('', ?4)",
+		now.UnixMilli(), now.Add(longestLease).UnixMilli(), digest, r.trust.namespace())
 	return there, l.store.Fault("read the lease on "+digest, err)
 }
 

@@ -159,6 +159,20 @@ func testLostLease(t *testing.T, b backend) {
 	one.check(write(again))
 }
 
+// testLeaseOfThisProcess has the database take no sign of life for a while: a run of the
+// same process is alive, and its replies are stored.
+func testLeaseOfThisProcess(t *testing.T, b backend) {
+	k := newFixture(t, b)
+	first, second := k.want(base, "e"), k.want(base, "e")
+	lease := k.lease(first, "e")
+	k.now = k.now.Add(11 * time.Second)
+	k.wantLeased(second, "e")
+	call := ledger.Call{Key: ledger.CallKey{Digest: "e", Role: "target"}, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease}
+	k.check(k.SaveCall(t.Context(), base, call))
+	k.check(first.Close(t.Context()))
+	k.lease(second, "e")
+}
+
 // testLeaseClock sets the clock back and forward: nobody waits for long, and
 // the one who lost the lease cannot write.
 func testLeaseClock(t *testing.T, b backend) {
