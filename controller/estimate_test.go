@@ -191,6 +191,14 @@ func TestEstimateOfMeasuringAgain(t *testing.T) {
 		{"two iterations", bot, "defaults: {iterations: 2}\n", 2, 2, false, 2, 2 * 2 * 26},
 		{"a new case", bot, "", 1, 2, false, 1, 26 + 3},
 		{"a new case runs", bot, "noise: {new: {runs: 5, pass: 4}}\n", 1, 2, false, 1, 26 + 5},
+		// Two rounds at head, or on both sides. Two cases never prove such a limit by one
+		// measurement, so the rounds are usual; nothing is below 0.
+		{"min_score", bot, "gate: {min_score: 0.9}\n", 2, 2, false, 1 + 2*2, 2 * (26 + 2)},
+		{"max_drop", bot, "gate: {max_drop: 0.1}\n", 2, 2, false, 1 + 2*4, 2 * (26 + 4)},
+		{"both", bot, "gate: {min_score: 0.9, max_drop: 0.1}\n", 2, 2, false, 1 + 2*4, 2 * (26 + 4)},
+		{"min_score of 0", bot, "gate: {min_score: 0}\n", 2, 2, false, 1, 2 * (26 + 2)},
+		{"max_drop with a stored base", bot, "gate: {max_drop: 0.1}\n", 6, 6, true, 1 + 6*4, 6 * 57},
+		{"min_score that nothing asks", bot, "gate: {min_score: 0.9, fail_on: never}\n", 2, 2, false, 1, 2 * 26},
 		{"off", bot, "noise: {confirm: off}\n", 2, 2, false, 0, -1},
 		{"deterministic", `{provider: mock, replies: [{reply: x}]}`, "", 2, 2, false, 0, -1},
 	} {

@@ -30,6 +30,9 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, j *judging
 	}
 	c.Rows = slices.DeleteFunc(c.Rows, func(r remeasure.Row) bool { return e.in.InQuarantine(r.Row) != nil })
 	c.Head, c.Base, c.Started = e.in.Head, e.in.Base, started
+	if c.Limited = c.Limited && e.in.Gate.Unasked == ""; c.Limited {
+		c.Limits = e.in.Limits
+	}
 	again := &measuringAgain{judging: j, rows: sync.OnceValue(e.rowsAgain)}
 	if j != nil {
 		c.Measure = again.measure
@@ -80,6 +83,7 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 	}
 	return &remeasure.Comparison{
 		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger, Improvements: p.req.Improvements,
+		Limited: p.req.asks(),
 		Required: func(key string) bool {
 			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })
 		},

@@ -18,6 +18,9 @@ const (
 	saidBefore    = "a watch judges what the agent said since it looked last"
 )
 
+// unscored are the doors that ask no score.
+var unscored = map[string]string{"watch": askedOfAll}
+
 // ownSettings is the rule of a desk.
 const ownSettings = "at a desk each side is asked and judged as its own gavel.yaml says"
 
@@ -61,6 +64,36 @@ func fourWords(more map[string]string) map[string]string {
 	}
 	maps.Copy(files, more)
 	return files
+}
+
+// limited is a shop of twenty cases like these, under a gate, and briefly is its change.
+func limited(gate string) map[string]string {
+	files := fourWords(map[string]string{"gavel.yaml": usual("gate: {" + gate + "}\n")})
+	for i := range 20 {
+		id := fmt.Sprintf("c%d", i)
+		files[at(id)] = strings.ReplaceAll(files[at("c0")], "c0", id)
+	}
+	return files
+}
+
+var briefly = map[string]string{domainFile: domainWith("Be brief.")}
+
+// allFour answers with all words.
+func allFour(string, int) string { return "red green blue white" }
+
+// first answers with all words, but where the prompt is to be brief only the first time,
+// and then to most.
+func first(prompt string, n int) string {
+	_, id, _ := strings.Cut(prompt, "brief. | say c")
+	if id != "" && (n > 1 || strings.Contains("1 2 3 4", id)) {
+		return "red green blue"
+	}
+	return "red green blue white"
+}
+
+// calls are how often the first case is measured at base and at head.
+func calls(kind, brief int) map[string]int {
+	return map[string]int{"Be kind. | say c0": kind, "Be brief. | say c0": brief}
 }
 
 // threeOfFour leaves a word out where the prompt is to be brief.
@@ -805,4 +838,65 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		head: map[string]string{domainFile: domainWith("Be brief.")},
 		want: outcome{gate: "fail", some: true},
 	},
+	{
+		// 20 of 20 are 1: by t(0.975, 19) the limit may be .187 below.
+		name: "min_score that is proved", base: limited("min_score: 0.8"), head: briefly, answer: allFour,
+		want:   outcome{gate: "pass", calls: calls(1, 1)},
+		unlike: unscored,
+	},
+	{
+		// 20 may be .1797 below, and 60 .098.
+		name: "min_score that is proved when all are measured again", base: limited("min_score: 0.83"), head: briefly, answer: allFour,
+		want:   outcome{gate: "pass", reason: "no case regressed", calls: calls(1, 3)},
+		unlike: unscored,
+	},
+	{
+		// The mean of 16 cases is (1 + .75 + .75)/3 and of 4 .75, so .817; it may be .075 more.
+		name: "min_score that is missed when all are measured again", base: limited("min_score: 0.9"), head: briefly, answer: first,
+		want:   outcome{gate: "fail", reason: "score 0.817 in 3 measurements of each case is below min_score 0.9", calls: calls(1, 3)},
+		unlike: unscored,
+	},
+	{
+		// 60 of 60 may be 2.021075·√(.05·.95/60) below.
+		name: "min_score that is not proved", base: limited("min_score: 0.95"), head: briefly, answer: allFour,
+		want:   outcome{gate: "undetermined", reason: "score 1.000 may be below min_score 0.95 (± 0.057 in 3 measurements of each case)", calls: calls(1, 3)},
+		unlike: unscored,
+	},
+	{
+		name: "max_drop that is not proved, and passes", base: limited("max_drop: 0.05, unsure: notice"), head: briefly, answer: allFour,
+		want: outcome{
+			gate: "pass", reason: "score may have fallen by more than max_drop 0.05: by 0.000 (± 0.057 in 3 measurements of each case)",
+			notice: "score may have fallen by more than max_drop 0.05", calls: calls(3, 3),
+		},
+		unlike: unscored,
+	},
+	{
+		// All fell by .25: by t·√(.23/20) = .224 they may have fallen less.
+		name: "max_drop that is exceeded", base: limited("max_drop: 0.02"), head: briefly, answer: threeOfFour,
+		want:   outcome{gate: "fail", reason: "score fell by 0.250, max_drop is 0.02", calls: calls(1, 1)},
+		unlike: unscored,
+	},
+	{
+		name: "max_drop that is kept", base: limited("max_drop: 0.2"), head: briefly, answer: allFour,
+		want:   outcome{gate: "pass", calls: calls(1, 1)},
+		unlike: unscored,
+	},
+	{
+		// A twentieth of the weight fell by .25: by .0125 in all.
+		name: "max_drop of a group", base: withBank(limited("max_drop: 0.02}\nstatuses: groups\nreuse: {mode: on")), head: briefly, answer: threeOfFour,
+		want: outcome{
+			gate: "pass", groups: map[string]string{"shop": "fail", "bank": "pass"}, calls: calls(3, 3),
+		},
+		unlike: unscored,
+	},
+}
+
+// withBank adds a domain of ten cases that weigh 19 times as much as 20 others.
+func withBank(files map[string]string) map[string]string {
+	files["test_definitions/bank/domain.json"] = strings.ReplaceAll(domainWith("Be kind."), "shop", "bank")
+	for i := range 10 {
+		id := fmt.Sprintf("b%d", i)
+		files["test_definitions/bank/level_1/"+id+".json"] = strings.Replace(asks(id, "say "+id, "red"), "{", `{"weight": 38, `, 1)
+	}
+	return files
 }

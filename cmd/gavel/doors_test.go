@@ -97,6 +97,8 @@ type outcome struct {
 	some  bool
 	// notice is a part of one of the notices.
 	notice string
+	// groups are the gates of groups.
+	groups map[string]string
 	// problems are the files with an error in them.
 	problems []string
 	// calls are how often a model is asked, by prompt. Prompts that are not in it are not
@@ -108,9 +110,11 @@ type outcome struct {
 
 // states returns what the two statuses have to be.
 func (o outcome) states() map[string]string {
-	states := map[string]string{"gavel/validate": "success", "gavel/verdict": map[string]string{
-		report.GatePass: "success", report.GateFail: "failure", report.GateUndetermined: "error",
-	}[o.gate]}
+	words := map[string]string{report.GatePass: "success", report.GateFail: "failure", report.GateUndetermined: "error"}
+	states := map[string]string{"gavel/validate": "success", "gavel/verdict": words[o.gate]}
+	for group, gate := range o.groups {
+		states["gavel/verdict/"+group] = words[gate]
+	}
 	if len(o.problems) > 0 {
 		states["gavel/validate"], states["gavel/verdict"] = "failure", "failure"
 	}
@@ -245,6 +249,12 @@ func (c *passage) found(r *report.Report, want outcome) outcome {
 		if strings.Contains(fmt.Sprint(n), want.notice) {
 			got.notice = want.notice
 		}
+	}
+	for _, g := range r.GroupGates {
+		if got.groups == nil {
+			got.groups = map[string]string{}
+		}
+		got.groups[g.Group] = string(g.Gate.Result)
 	}
 	for _, p := range r.Problems {
 		if p.Severity == schema.Error && !slices.Contains(got.problems, p.File) {

@@ -360,7 +360,13 @@ type Gate struct {
 	// Scores is notice or fail, for a change with a certain fall of the scores; empty
 	// if the file does not set it, which means notice.
 	Scores string `json:",omitzero"`
+	// Unsure is notice or undetermined, for a score that may be on either side of MinScore
+	// or MaxDrop; empty if the file does not set it, which means undetermined.
+	Unsure string `json:",omitzero"`
 }
+
+// UnsureNotice is the value of Gate.Unsure under which such a score passes.
+const UnsureNotice = "notice"
 
 // ScoresFail is the value of Gate.Scores under which a fall fails.
 const ScoresFail = "fail"

@@ -42,6 +42,7 @@ type form struct {
 		Required []string `json:"required"`
 		Removed  string   `json:"removed"`
 		Scores   string   `json:"scores"`
+		Unsure   string   `json:"unsure"`
 	} `json:"gate"`
 	Noise       noiseForm    `json:"noise"`
 	Quarantine  []Quarantine `json:"quarantine"`
@@ -223,7 +224,7 @@ func (f form) config() *Config {
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
-		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed, f.Gate.Scores},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed, f.Gate.Scores, f.Gate.Unsure},
 		Noise:      f.Noise.value(),
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},

@@ -5,22 +5,38 @@ package confirm
 // tried again are not counted.
 func Bound(c Case, options Options) int {
 	o := options.withDefaults()
-	const outage, rounds = 1, 4 // an outage repeats head's first outcome, the mean takes two pairs
+	const outage = 1 // it repeats head's first outcome
+	limits, mean := roundsOf(c, o.Limits), 2*Rounds
 	switch {
 	case c.Certain:
 		return 0
 	case len(c.Base) == 0:
-		return outage + o.New.Runs - 1
+		return outage + o.New.Runs - 1 + limits
 	case c.Gone:
-		return outage + goneRuns
+		return outage + goneRuns + limits
 	case c.Fresh:
-		return 2*outage + 2*o.Looks
+		return 2*outage + 2*o.Looks + limits
 	case len(c.Base) < Enough:
-		return outage + 2*o.Looks + rounds
+		return outage + 2*o.Looks + mean
 	default:
 		gate := o.Looks + max(0, o.Looks-(len(c.Base)-1))
-		return outage + gate + 2*(o.Looks+o.Looks/3) + rounds
+		return outage + gate + 2*(o.Looks+o.Looks/3) + mean
 	}
+}
+
+// roundsOf returns the measurements of a case in the rounds of open limits. The rounds of
+// the mean are the same ones.
+func roundsOf(c Case, limits []Limit) int {
+	n := 0
+	for _, l := range limits {
+		switch {
+		case !l.Paired:
+			n = max(n, Rounds)
+		case len(c.Base) > 0 && !c.Gone:
+			n = 2 * Rounds
+		}
+	}
+	return n
 }
 
 // Usual estimates how many measurements this many cases take if nothing changed: half a

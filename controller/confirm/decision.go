@@ -20,6 +20,8 @@ type decision struct {
 	findings []Finding
 	mean     Mean
 	scores   ScoreMean
+	// rounds are the outcomes of each case in the rounds of all of them, by side.
+	rounds [][][2]Outcome
 	// spent counts the requested measurements.
 	spent   int
 	retaken int
@@ -31,7 +33,7 @@ type decision struct {
 }
 
 func newDecision(p *Procedure, take func([]Request) bool) *decision {
-	d := &decision{Procedure: p, take: take, findings: make([]Finding, len(p.cases))}
+	d := &decision{Procedure: p, take: take, findings: make([]Finding, len(p.cases)), rounds: make([][][2]Outcome, len(p.cases))}
 	for side := range d.first {
 		d.first[side] = make([]Outcome, len(p.cases))
 		d.next[side] = make([]int, len(p.cases))
@@ -54,7 +56,7 @@ func (d *decision) run() bool {
 		return false
 	}
 	settled := d.judgeNew(true) && d.settle(regressions) && d.judgeNew(false) && d.settle(improvements)
-	return d.testMean(settled)
+	return d.testMean(settled) && d.measureLimits()
 }
 
 // ask returns a request for the next measurement of a case at a side. Every request
@@ -96,7 +98,7 @@ func (d *decision) classify() (regressions, improvements *family) {
 		f := &d.findings[i]
 		base, head := d.first[Base][i].Verdict, d.first[Head][i].Verdict
 		f.BaseVerdict, f.HeadVerdict = base, head
-		f.Certain, f.Gone, f.Required = c.Certain, c.Gone, c.Required
+		f.Certain, f.Gone, f.Required, f.Fresh = c.Certain, c.Gone, c.Required, c.Fresh
 		switch {
 		case head.Rank() < 0 || len(c.Base) > 0 && base.Rank() < 0:
 			f.Class = Error

@@ -190,6 +190,7 @@ func (d *decision) measurePairs(cases []int, fresh [2]map[int][]Outcome) bool {
 	if !d.measure(requests) {
 		return false
 	}
+	d.addRound(requests)
 	for _, r := range requests {
 		if o := d.outcomes[r]; o.Verdict.Rank() >= 0 {
 			fresh[r.Side][r.Case] = append(fresh[r.Side][r.Case], o)

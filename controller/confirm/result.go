@@ -42,8 +42,11 @@ type Finding struct {
 	// Ruled says that the rule of new cases decided: the case is new, or required and
 	// base fails it as well.
 	Ruled bool
-	// Certain, Gone and Required are the fields of the case.
-	Certain, Gone, Required bool
+	// Certain, Gone, Required and Fresh are the fields of the case.
+	Certain, Gone, Required, Fresh bool
+	// Rounds are its outcomes, by side, in the rounds that all cases are measured again
+	// in; none is a judgement of a side that was not measured.
+	Rounds [][2]Outcome
 	// BaseVerdict and HeadVerdict are the first outcomes; after an outage, the repeated
 	// ones.
 	BaseVerdict, HeadVerdict verdict.Verdict
@@ -84,6 +87,8 @@ type Result struct {
 	Findings []Finding
 	Mean     Mean
 	Scores   ScoreMean
+	// Limits are the results of the limits, in their order.
+	Limits []LimitResult
 	// Interval is the interval of the mean difference of the scores, head − base, from
 	// the first pair of each case; nil if the noise cannot be estimated.
 	Interval *stats.Interval
@@ -126,10 +131,10 @@ func (d *decision) result() Result {
 		d.begin(MeanOpen)
 	}
 	for i := range d.findings {
-		d.findings[i].Fell = d.mean.Called
+		d.findings[i].Fell, d.findings[i].Rounds = d.mean.Called, d.rounds[i]
 	}
 	return Result{
-		Findings: d.findings, Mean: d.mean, Scores: d.scores, Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken, Outages: d.over,
+		Findings: d.findings, Mean: d.mean, Scores: d.scores, Limits: d.limitResults(), Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken, Outages: d.over,
 		Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
 	}
 }
@@ -148,16 +153,20 @@ func (d *decision) interval() *stats.Interval {
 		if !ok || !also {
 			continue
 		}
-		cluster := "conversation " + c.Conversation
-		if c.Conversation == "" {
-			cluster = "case " + strconv.Itoa(i)
-		}
-		pairs = append(pairs, stats.Pair{Difference: head - base, Weight: c.Weight, Cluster: cluster})
+		pairs = append(pairs, stats.Pair{Difference: head - base, Weight: c.Weight, Cluster: d.cluster(i)})
 	}
 	if interval, ok := stats.Clustered(pairs); ok {
 		return &interval
 	}
 	return nil
+}
+
+// cluster names the cases that a case fails together with.
+func (d *decision) cluster(i int) string {
+	if c := d.cases[i].Conversation; c != "" {
+		return "conversation " + c
+	}
+	return "case " + strconv.Itoa(i)
 }
 
 // score returns the score of an outcome, or 0, ½ and 1 for its verdict.

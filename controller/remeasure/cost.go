@@ -15,21 +15,28 @@ import (
 // if no case can be measured again.
 func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *report.Expense {
 	options := c.options()
+	if c.Limited {
+		options.Limits = report.LimitsOf(c.HeadConfig.Gate)
+	}
 	// the effort of one measurement of all cases, without a history and with one.
 	var once [2]amount
+	limited := limitedRounds{limits: options.Limits}
 	most := amount{unpriced: left.Unpriced}
 	most.add(amount{calls: float64(left.ChanceCalls), usd: left.USD}, float64(confirm.Bound(confirm.Case{}, options)))
 	for i := range c.Rows {
 		row := &c.Rows[i]
 		known, ok := c.beforehand(row, stored)
 		if !ok {
+			limited.addSteady(row)
 			continue
 		}
 		each := c.each(row, known)
 		bound := confirm.Bound(known, options)
 		if bound == 0 || each.calls == 0 {
+			limited.addSteady(row)
 			continue
 		}
+		limited.add(row, known, each.calls)
 		most.add(each, float64(bound))
 		if len(known.Base) == 0 {
 			continue // a new case is not compared
@@ -43,7 +50,7 @@ func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *repo
 	if most.calls == 0 {
 		return nil
 	}
-	usual := confirm.Usual(int(once[0].calls), int(once[1].calls))
+	usual := confirm.Usual(int(once[0].calls), int(once[1].calls)) + limited.calls()
 	out := &report.Expense{UsualCalls: usual, MostCalls: int(most.calls)}
 	if !most.unpriced {
 		each := (once[0].usd + once[1].usd) / math.Max(1, once[0].calls+once[1].calls)
@@ -51,6 +58,54 @@ func (c *Comparison) Estimate(stored func(digest string) bool, left Total) *repo
 		out.UsualUSD, out.MostUSD = &price, &most.usd
 	}
 	return out
+}
+
+// A limitedRounds estimates the rounds of measurements that limits on scores take. They are
+// usual if a limit is open even where all cases have the best score and none fell.
+type limitedRounds struct {
+	limits []confirm.Limit
+	// steady is the weight of the cases that are not measured again.
+	steady float64
+	cases  []confirm.Measured
+	// once are the calls of one measurement of all cases, and pairs those of the ones with a
+	// base.
+	once, pairs float64
+}
+
+func (l *limitedRounds) addSteady(row *Row) {
+	if active(row.Row.Head) {
+		l.steady += row.Row.Head.Weight
+	}
+}
+
+func (l *limitedRounds) add(row *Row, known confirm.Case, calls float64) {
+	l.cases = append(l.cases, confirm.Measured{Weight: row.Row.Head.Weight, Cluster: row.Row.Head.ID(), Values: []float64{0}})
+	l.once += calls
+	if len(known.Base) > 0 && !known.Gone {
+		l.pairs += calls
+	}
+}
+
+func (l *limitedRounds) calls() int {
+	var single, paired float64
+	for _, limit := range l.limits {
+		best := 1.
+		if limit.Paired {
+			best = 0
+		}
+		limit.Sum, limit.Weight = best*l.steady, l.steady
+		for i := range l.cases {
+			l.cases[i].Values[0] = best
+		}
+		if len(l.cases) == 0 || limit.Judge(l.cases).State != confirm.LimitOpen {
+			continue
+		}
+		if limit.Paired {
+			paired = confirm.Rounds * l.pairs
+		}
+		single = confirm.Rounds * l.once
+	}
+	return int(single + paired)
 }
 
 // An amount is the effort of measurements.

@@ -57,6 +57,9 @@ func (c *Comparison) entry(row *Row) *entry {
 		Head:     firstOutcome(row.Target, head),
 		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: report.Cluster(row.Row, c.HeadConfig.Noise.Cluster),
 	}
+	if row.Row.Base != nil {
+		e.known.Weight = row.Row.Base.Weight
+	}
 	if !active(row.Row.Base) {
 		e.known.Certain = deterministic(c.HeadConfig, row.Head.Case, row.Target, true)
 		return e
@@ -67,7 +70,6 @@ func (c *Comparison) entry(row *Row) *entry {
 		return nil
 	}
 	e.known.Base = []confirm.Outcome{firstOutcome(row.Base.Target, base)}
-	e.known.Weight = row.Row.Base.Weight
 	e.known.Gone = row.Base.Case == nil || same
 	e.known.Certain = c.certain(row)
 	return e

@@ -44,6 +44,11 @@ type Comparison struct {
 	Head, Base map[string]report.Outcome
 	// HeadConfig decides; base is measured with BaseConfig.
 	HeadConfig, BaseConfig *config.Config
+	// Limited says that the limits of the gate on scores are asked.
+	Limited bool
+	// Limits returns the limits on scores, of cases that are known so far by whether they
+	// are certain or new; nil if no limit is asked.
+	Limits func(*report.NoiseFindings) []confirm.Limit
 	// Required reports whether the gate requires a key by name.
 	Required func(key string) bool
 	// Improvements also measures improved cases again.
@@ -70,12 +75,21 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 	}
 	cases := make([]confirm.Case, len(entries))
 	out := &report.NoiseFindings{Index: map[string]int{}, Samples: make([][]report.NoiseSample, len(entries))}
+	out.Findings = make([]confirm.Finding, len(entries))
 	for i, e := range entries {
 		cases[i] = e.known
 		out.Index[e.row.Head.Case.ID()] = i
+		out.Findings[i].Certain = e.known.Certain
+		if len(e.known.Base) == 0 {
+			out.Findings[i].Class = confirm.Added
+		}
+	}
+	options := c.options()
+	if c.Limits != nil {
+		options.Limits = c.Limits(out)
 	}
 	d := &decider{Comparison: c, entries: entries, taken: map[confirm.Request]run.Outcome{}}
-	d.procedure = confirm.New(cases, c.options())
+	d.procedure = confirm.New(cases, options)
 	for batch := range d.procedure.Batches() {
 		if err := d.measure(ctx, batch); err != nil {
 			return nil, err
@@ -88,12 +102,13 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 
 // options returns the configured options.
 func (c *Comparison) options() confirm.Options {
-	settings := c.HeadConfig.Noise.Defaulted()
+	settings, rule := c.HeadConfig.Noise.Defaulted(), c.HeadConfig.Gate.FailOn
 	return confirm.Options{
 		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
 		// The run's budget bounds the calls themselves. A bound here would make the
 		// requests depend on the point of an interruption.
 		Budget: -1, Improvements: c.Improvements, Scores: c.HeadConfig.Gate.Scores == config.ScoresFail,
+		Spare: rule == "" || rule == report.FailOnRegression,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -141,12 +142,14 @@ func commit(c string) *string {
 type pair struct {
 	plan       *plan.Row
 	head, base *Outcome
+	// finding is the case's, nil if it is not compared.
+	finding *confirm.Finding
 	// cluster is the same for cases of head that fail together.
 	cluster string
 }
 
 func (in *Input) pair(row *plan.Row) pair {
-	p := pair{plan: row}
+	p := pair{plan: row, finding: in.Noise.Finding(row)}
 	if row.Head != nil {
 		if p.cluster = Cluster(row, in.Cluster); p.cluster == "" {
 			p.cluster = "case\x00" + row.Key + "\x00" + row.Target

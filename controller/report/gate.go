@@ -30,8 +30,12 @@ type GateSettings struct {
 	FailOn string
 	// MinScore is the minimum weighted mean over all active cases, in [0,1]; MaxDrop
 	// bounds the loss of the mean over cases on both sides. nil disables the rule; a
-	// MaxDrop of 0 allows no loss. Neither decides while a case has no verdict.
+	// MaxDrop of 0 allows no loss. Neither decides while a case has no verdict. Where
+	// measuring again may give another result, both compare intervals: what is proved to
+	// be beyond the limit fails, and what is proved to be within passes.
 	MinScore, MaxDrop *float64
+	// PassUnsure means that a mean that may be on either side of its limit passes.
+	PassUnsure bool
 	// Required are globs of keys that must exist and pass. * matches within a segment,
 	// ** across them.
 	Required []string
@@ -66,6 +70,8 @@ func (s *GateSettings) requires(key string) bool {
 // findings collect the objections to the change.
 type findings struct {
 	fail, undetermined []string
+	// unsure are scores that pass although they may be beyond their limits.
+	unsure []string
 	// unselected are the required globs without a selected case.
 	unselected []string
 }
@@ -118,9 +124,13 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	case len(f.undetermined) > 0:
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	default:
-		g.Result, g.Reason = GatePass, passReason(r, rule, s)
+		g.Result, g.Reason = GatePass, passReason(r, rule, s, len(f.unsure) > 0)
 		if said := Withdrawals(r); said != "" {
 			g.Reason += "; " + said
+		}
+		for _, said := range f.unsure {
+			g.Reason += "; " + said
+			r.Notices = append(r.Notices, Notice{Message: said})
 		}
 	}
 	g.Reason += exempt(r)
@@ -377,8 +387,8 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 			f.unknown("min_score %v is set and nothing has a score", *s.MinScore)
 		case head > 0:
 			f.unknown("min_score %v is not decided: %s %s no verdict", *s.MinScore, textfmt.Count(head, "active case"), textfmt.Verb(head, "has", "have"))
-		case round9(*got) < round9(*s.MinScore):
-			f.failed("score %s is below min_score %v%s", short(got, *s.MinScore), *s.MinScore, loweredWeights(r))
+		default:
+			f.minScore(r, pairs, s)
 		}
 	}
 	if s.MaxDrop == nil || r.Base == nil {
@@ -391,8 +401,8 @@ func (f *findings) scores(r *Report, pairs []pair, s GateSettings) {
 		f.unknown("max_drop %v is set and base has no verdict of %s", *s.MaxDrop, textfmt.Count(base, "case"))
 	case head > 0:
 		f.unknown("max_drop %v is not decided: %s %s no verdict", *s.MaxDrop, textfmt.Count(head, "active case"), textfmt.Verb(head, "has", "have"))
-	case delta != nil && round9(-*delta) > round9(*s.MaxDrop):
-		f.failed("score fell by %s, max_drop is %v%s", short(abs(*delta), *s.MaxDrop), *s.MaxDrop, loweredWeights(r))
+	case delta != nil:
+		f.maxDrop(r, pairs, s)
 	}
 }
 
@@ -418,10 +428,10 @@ func (p pair) isUnjudged() bool {
 
 // short formats a score with three decimals, or with more if those would hide on which
 // side of a limit it is.
-func short(x *float64, limit float64) string {
-	text := textfmt.Score(x, 3)
-	if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == limit {
-		return textfmt.Score(x, 9)
+func short(x, limit float64) string {
+	text := textfmt.Score(&x, 3)
+	if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == limit && round9(x) != round9(limit) {
+		return textfmt.Score(&x, 9)
 	}
 	return text
 }
@@ -439,11 +449,6 @@ func loweredWeights(r *Report) string {
 		return ""
 	}
 	return fmt.Sprintf(", by base's weights: %s %s lowered here", textfmt.Count(n, "weight"), textfmt.Verb(n, "is", "are"))
-}
-
-func abs(x float64) *float64 {
-	x = math.Abs(x)
-	return &x
 }
 
 func anyAtBase(pairs []pair) bool {
@@ -487,7 +492,7 @@ func (f *findings) required(r *Report, s GateSettings) {
 	}
 }
 
-func passReason(r *Report, rule string, s GateSettings) string {
+func passReason(r *Report, rule string, s GateSettings, unsure bool) string {
 	switch {
 	case NothingAffected(r) && r.Diff.Regressions == 0 && len(r.Unconfirmed()) == 0:
 		return "no affected cases"
@@ -495,6 +500,8 @@ func passReason(r *Report, rule string, s GateSettings) string {
 		return "nothing is decided by single cases (fail_on: threshold)"
 	case rule == FailOnThreshold && s.Partial:
 		return "the scores of all cases together decide (fail_on: threshold)"
+	case rule == FailOnThreshold && unsure:
+		return "the scores are not proved to be beyond the limits (fail_on: threshold)"
 	case rule == FailOnThreshold:
 		return "the scores are within the limits (fail_on: threshold)"
 	case rule == FailOnAny && s.Unasked != "" && r.Base != nil:

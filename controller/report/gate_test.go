@@ -257,7 +257,7 @@ func TestNotices(t *testing.T) {
 	s.In.Config = report.ConfigChange{
 		File: "gavel.yaml", Files: []string{"gavel.yaml"}, DecidedBy: "base",
 		Base:   &report.GateSettings{MinScore: number(0.8), MaxDrop: number(0.1), Required: []string{"a", "b"}, Removed: report.RemovedFail},
-		Head:   &report.GateSettings{FailOn: report.FailOnNever, MinScore: number(0.7), Required: []string{"a"}},
+		Head:   &report.GateSettings{FailOn: report.FailOnNever, MinScore: number(0.7), Required: []string{"a"}, PassUnsure: true},
 		Looser: []string{"noise.alpha 0.05 → 0.01"},
 	}
 	want := []report.Notice{
@@ -267,6 +267,7 @@ func TestNotices(t *testing.T) {
 		{File: "gavel.yaml", Message: "weakens the gate: min_score 0.8 → 0.7"},
 		{File: "gavel.yaml", Message: "weakens the gate: max_drop 0.1 → off"},
 		{File: "gavel.yaml", Message: "weakens the gate: removed fail → allow"},
+		{File: "gavel.yaml", Message: "weakens the gate: unsure undetermined → notice"},
 		{File: "gavel.yaml", Message: "weakens the gate: b is no longer required"},
 		{File: "gavel.yaml", Message: "weakens the gate: noise.alpha 0.05 → 0.01"},
 		{File: reporttest.File("math/3/removed"), Line: 1, Case: "math/3/removed", Message: "failed at base and is removed here", AtBase: true},

@@ -16,10 +16,10 @@ import (
 // commit, and a forge accepts one write per second.
 const maxGroupGates = 50
 
-// A groupGate is the gate of a single outermost group, such as a domain or a suite. Its
-// scores are only informative: min_score and max_drop are set for the mean over all
-// cases, and a mean of few cases moves by more than that without a reason. So no group
-// fails if the whole passes.
+// A groupGate is the gate of a single outermost group, such as a domain or a suite.
+// min_score is set for the mean over all cases, so it asks nothing of a group. A group
+// fails by max_drop only if its fall is proved: a mean of few cases moves by more than
+// that without a reason.
 type groupGate struct {
 	// Group is the name. Names that differ only in case are one group, since a forge
 	// does not distinguish statuses by case.
@@ -74,7 +74,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 	for _, name := range names {
 		part, kept := only(r, pairs, inGroup(name))
 		part.Problems = problemsOf(part)
-		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true, Unasked: in.Gate.Unasked, FailFlaky: in.Gate.FailFlaky}
+		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true, Unasked: in.Gate.Unasked, MaxDrop: in.Gate.MaxDrop, FailFlaky: in.Gate.FailFlaky}
 		for _, glob := range in.Gate.Required {
 			if slices.ContainsFunc(part.Cases, func(row Row) bool { return wildcard.Match(glob, row.Key) }) {
 				s.Required = append(s.Required, glob)

@@ -39,11 +39,11 @@ func TestGroupGates(t *testing.T) {
 			s.Add("math/1/a", pass(1), pass(1), definition)
 			s.Add("sql/1/a", pass(1), failed("timeout"), definition)
 		}, report.GateSettings{}, []string{"math pass: no case regressed (fail_on: regression)", "sql undetermined: 1 case ended in an error"}, report.GateUndetermined},
-		{"scores are asked of the whole", func(s *reporttest.Scenario) {
+		{"min_score is asked of the whole, and max_drop of each", func(s *reporttest.Scenario) {
 			s.Add("math/1/a", pass(1), pass(0.5), definition)
-			s.Add("sql/1/a", pass(1), pass(0.9), definition)
-		}, report.GateSettings{FailOn: report.FailOnThreshold, MinScore: number(0.9), MaxDrop: number(0)}, []string{
-			"math pass: the scores of all cases together decide (fail_on: threshold)",
+			s.Add("sql/1/a", pass(1), pass(0.7), definition)
+		}, report.GateSettings{FailOn: report.FailOnThreshold, MinScore: number(0.9), MaxDrop: number(0.4)}, []string{
+			"math fail: score fell by 0.500, max_drop is 0.4",
 			"sql pass: the scores of all cases together decide (fail_on: threshold)",
 		}, report.GateFail},
 		{"required is asked of its group", func(s *reporttest.Scenario) {

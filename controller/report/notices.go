@@ -118,6 +118,9 @@ func weaker(base, head GateSettings) []string {
 	if base.FailScores && !head.FailScores {
 		out = append(out, "weakens the gate: scores fail → notice")
 	}
+	if head.PassUnsure && !base.PassUnsure {
+		out = append(out, "weakens the gate: unsure undetermined → notice")
+	}
 	for _, glob := range base.Required {
 		if !slices.Contains(head.Required, glob) {
 			out = append(out, fmt.Sprintf("weakens the gate: %s is no longer required", glob))

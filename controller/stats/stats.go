@@ -2,7 +2,7 @@
 // in and numbers come out.
 //
 // Intervals: [Paired] and [Clustered], of a mean difference between two things that
-// were measured on the same inputs.
+// were measured on the same inputs. [Against] compares a mean with a limit.
 //
 // Tests: [Sequential] of one case that is measured until it is clear,
 // [BenjaminiHochberg] over several such cases, [Stratified] over all cases at once. All
@@ -90,6 +90,23 @@ const fewest = 3
 // ok is false if the noise cannot be estimated: fewer than three effective clusters,
 // none that differs from another, or a weight or a difference that is not finite.
 func Clustered(pairs []Pair) (interval Interval, ok bool) {
+	l := linearise(pairs)
+	if !(l.effective > fewest-1e-9) {
+		return Interval{}, false
+	}
+	half := t975(int(l.effective-1+1e-9)) * math.Sqrt(l.variance) / l.weights
+	if !(half > 1e-9) || math.IsInf(half, 0) {
+		return Interval{}, false
+	}
+	return Interval{l.mean, l.mean - half, l.mean + half}, true
+}
+
+// A linearised is a weighted mean with the variance of its weighted sum, the sum of the
+// weights, and the effective number of clusters.
+type linearised struct{ mean, variance, weights, effective float64 }
+
+// linearise estimates the weighted mean of pairs as [Clustered] does.
+func linearise(pairs []Pair) linearised {
 	var sum, weights, all float64
 	for _, p := range pairs {
 		sum += p.Weight * p.Difference
@@ -97,23 +114,14 @@ func Clustered(pairs []Pair) (interval Interval, ok bool) {
 		all += p.Weight * p.Weight
 	}
 	mean := sum / weights
-	clusters := clustersOf(pairs, mean)
 	var square, fourth, variance float64
-	for _, c := range clusters {
+	for _, c := range clustersOf(pairs, mean) {
 		w := c.weight * c.weight
 		square, fourth = square+w, fourth+w*w
 		share := c.weight / weights
 		variance += c.squares / (c.squares*(1-2*share) + share*share*all) * c.total * c.total
 	}
-	effective := square * square / fourth
-	if !(effective > fewest-1e-9) {
-		return Interval{}, false
-	}
-	half := t975(int(effective-1+1e-9)) * math.Sqrt(variance) / weights
-	if !(half > 1e-9) || math.IsInf(half, 0) {
-		return Interval{}, false
-	}
-	return Interval{mean, mean - half, mean + half}, true
+	return linearised{mean, variance, weights, square * square / fourth}
 }
 
 // A cluster sums up pairs with a common part: their weights, the squares of these, and
