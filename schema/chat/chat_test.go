@@ -53,12 +53,12 @@ func TestRenderKeepsTheForm(t *testing.T) {
 		{"brackets of a text", chat.Template{Text: "[INST] {{x}} [/INST]"}, chat.Prompt{}, "the prompt looks like JSON, and is none once its variables are filled in: invalid character 'I' looking for beginning of value"},
 		{"brackets of a text that an agent takes", chat.Template{Text: "[INST] {{x}} [/INST]", Lenient: true}, user("[INST] " + hostile + " [/INST]"), ""},
 		{"a brace of a text", chat.Template{Text: "{name} said {{x}}"}, chat.Prompt{}, "the prompt looks like JSON, and is none once its variables are filled in: invalid character 'n' looking for beginning of object key string"},
-		{"a text that a variable begins", chat.Template{Text: "{{l}} said {{x}}"}, user("[\"a\"] said " + hostile), ""},
+		{"a text that a variable begins", chat.Template{Text: "{{l | dump}} said {{x}}"}, user("[\"a\"] said " + hostile), ""},
 		{"a broken list", chat.Template{Text: `[{% for y in l %}{"role": "user", "content": "{{ x }}"}{% endfor %}]`}, chat.Prompt{}, "the prompt looks like JSON, and is none once its variables are filled in: invalid character '\\n' in string literal"},
 		{"a broken object", chat.Template{Text: `{"q": {{x}}}`}, chat.Prompt{}, "the prompt looks like JSON, and is none once its variables are filled in: invalid character 'w' in literal true (expecting 'r')"},
 		{"a broken object that an agent takes", chat.Template{Text: `{{ "{" }}{{l[0]}}}`, Lenient: true}, user("{a}"), ""},
-		{"JSON in a text", chat.Template{Text: `{{l}} {{ "{" }}`}, user(`["a"] {`), ""},
-		{"two objects that variables are", chat.Template{Text: `{{l}} {{l}}`}, user(`["a"] ["a"]`), ""},
+		{"JSON in a text", chat.Template{Text: `{{l | dump}} {{ "{" }}`}, user(`["a"] {`), ""},
+		{"two objects that variables are", chat.Template{Text: `{{l | dump}} {{l | dump}}`}, user(`["a"] ["a"]`), ""},
 		{"broken YAML", chat.Template{Text: "- role: user\n  content: {% if x %}\"a{% endif %}\n"}, chat.Prompt{}, "the prompt begins as a chat in YAML, and is none once its variables are filled in"},
 	} {
 		got, err := chat.Render(tt.text, fill)

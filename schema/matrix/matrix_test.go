@@ -99,7 +99,7 @@ func TestRows(t *testing.T) {
 		{
 			name: "a list of texts multiplies the test, a list of numbers does not",
 			text: "prompts: ['{{q}} {{n}}']\ntests:\n- {description: x, vars: {q: [a, b], n: [1, 2]}}\n",
-			want: []string{"x-6edb2140 @bot user=a [1,2]", "x-c52f10f4 @bot user=b [1,2]"},
+			want: []string{"x-6edb2140 @bot user=a 1,2", "x-c52f10f4 @bot user=b 1,2"},
 		},
 		{
 			name: "prompts × providers",

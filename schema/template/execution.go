@@ -21,6 +21,7 @@ type execution struct {
 	out     strings.Builder
 	steps   int
 	made    int
+	depth   int // of lists in a list that becomes a text
 }
 
 // A node writes a part of a template.
@@ -66,10 +67,11 @@ func (x *execution) write(at int, s string) error {
 // lookup returns the value of a name: set by set or for, else the variable.
 func (x *execution) lookup(name string) (any, error) {
 	for i := len(x.frames) - 1; i >= 0; i-- {
-		if v, known := x.frames[i][name]; known {
-			if p, isPass := v.(pass); isPass {
-				return p.object(), nil
-			}
+		v, known := x.frames[i][name]
+		if p, isPass := v.(pass); isPass {
+			return p.object(), nil
+		}
+		if known && !isUndefined(v) {
 			return v, nil
 		}
 	}
@@ -131,12 +133,101 @@ func (x *execution) assign(name string, value any) {
 	x.frames[len(x.frames)-1][name] = value
 }
 
-// text formats a value for insertion: a list or an object as JSON.
+// text formats a value for insertion: null and undefined as nothing.
 func (x *execution) text(at int, value any) (string, error) {
+	if absent(value) {
+		return "", nil
+	}
+	return x.string(at, value)
+}
+
+// string converts a value to text as JavaScript does, but for an object, and a list that
+// has one: these are JSON.
+func (x *execution) string(at int, value any) (string, error) {
+	return x.converted(at, value, func(v any) (string, error) { return x.json(at, v, "") })
+}
+
+// compared converts a value to text as JavaScript does, as for a comparison.
+func (x *execution) compared(at int, value any) (string, error) {
+	return x.converted(at, value, nil)
+}
+
+// converted converts a value to text. Objects, and lists that have one, are what the
+// function returns of them, or without one as in JavaScript.
+func (x *execution) converted(at int, value any, object func(v any) (string, error)) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "null", nil
+	case undefined:
+		return "undefined", nil
+	case []any:
+		has, err := x.hasObject(at, v)
+		if err != nil {
+			return "", err
+		}
+		if object == nil || !has {
+			return x.joined(at, v, ",", object)
+		}
+	}
 	if s, ok := Text(value); ok {
 		return s, nil
 	}
-	return x.json(at, value, "")
+	if object == nil {
+		return "[object Object]", nil
+	}
+	return object(value)
+}
+
+// hasObject reports whether a list has an object anywhere.
+func (x *execution) hasObject(at int, list []any) (bool, error) {
+	if err := x.make(at, len(list)); err != nil {
+		return false, err
+	}
+	for _, item := range list {
+		switch v := item.(type) {
+		case *Object:
+			return true, nil
+		case []any:
+			if err := x.step(at); err != nil {
+				return false, err
+			}
+			if has, err := x.hasObject(at, v); has || err != nil {
+				return has, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// insert joins items as they are inserted.
+func (x *execution) insert(at int, list []any, by string) (string, error) {
+	return x.joined(at, list, by, func(v any) (string, error) { return x.json(at, v, "") })
+}
+
+// joined returns the items of a list with a text between, as [execution.converted]
+// converts each; null and undefined are nothing.
+func (x *execution) joined(at int, list []any, by string, object func(v any) (string, error)) (string, error) {
+	if x.depth++; x.depth > maxDepth {
+		return "", tooMuch(x.source, at, "lists within lists", maxDepth)
+	}
+	defer func() { x.depth-- }()
+	var out strings.Builder
+	for i, item := range list {
+		var s string
+		if !absent(item) {
+			var err error
+			if s, err = x.converted(at, item, object); err != nil {
+				return "", err
+			}
+		}
+		if i > 0 {
+			out.WriteString(by)
+		}
+		if out.WriteString(s); out.Len() > maxFilled {
+			return "", tooMuch(x.source, at, "bytes", maxFilled)
+		}
+	}
+	return out.String(), x.make(at, out.Len())
 }
 
 // json writes a value as JSON.

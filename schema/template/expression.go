@@ -1,18 +1,20 @@
 package template
 
 import (
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // maxDepth bounds how deep parts of an expression and tags are within others.
 const maxDepth = 100
 
 // A reader reads the tokens of an expression.
+//
+// Nunjucks writes an expression as one of JavaScript, mostly without parentheses, so
+// JavaScript's order of operators decides in the end: not a == b is (not a) == b. Each
+// level of the grammar therefore returns terms, which [reader.join] puts in that order.
 type reader struct {
 	source string
 	tokens []token
@@ -20,6 +22,15 @@ type reader struct {
 	next   int
 	depth  int
 }
+
+// A term is a value, or an operator before or between values.
+type term struct {
+	op    string // "" is a value
+	at    int
+	value expr
+}
+
+func valueOf(e expr) []term { return []term{{value: e}} }
 
 func (r *reader) peek() token { return r.tokens[r.next] }
 
@@ -63,26 +74,34 @@ func (r *reader) end() error {
 	return nil
 }
 
+// deeper counts a part within another.
+func (r *reader) deeper() error {
+	if r.depth++; r.depth > maxDepth {
+		return errorAt(r.source, r.peek().at, "the expression has too many parts within others", "divide it with {% set %}")
+	}
+	return nil
+}
+
 // expression reads: a if b else c.
 func (r *reader) expression() (expr, error) {
-	if r.depth++; r.depth > maxDepth {
-		return nil, errorAt(r.source, r.peek().at, "the expression has too many parts within others", "divide it with {% set %}")
+	if err := r.deeper(); err != nil {
+		return nil, err
 	}
 	defer func() { r.depth-- }()
-	value, err := r.or()
+	value, err := r.joined(r.or)
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := r.accept("if"); !ok {
 		return value, nil
 	}
-	condition, err := r.or()
+	condition, err := r.joined(r.or)
 	if err != nil {
 		return nil, err
 	}
-	other := constant(undefined{})
+	other := constant("")
 	if _, ok := r.accept("else"); ok {
-		if other, err = r.expression(); err != nil {
+		if other, err = r.joined(r.or); err != nil {
 			return nil, err
 		}
 	}
@@ -100,130 +119,293 @@ func (r *reader) expression() (expr, error) {
 
 func constant(v any) expr { return func(*execution) (any, error) { return v, nil } }
 
-func (r *reader) or() (expr, error) {
-	return r.either(r.and, "or", func(v any) bool { return truthy(v) })
-}
-
-func (r *reader) and() (expr, error) {
-	return r.either(r.not, "and", func(v any) bool { return !truthy(v) })
-}
-
-// either reads parts separated by a word; the value is the first that ends the search,
-// else the last.
-func (r *reader) either(part func() (expr, error), word string, ends func(any) bool) (expr, error) {
-	left, err := part()
-	for err == nil {
-		if _, ok := r.accept(word); !ok {
-			return left, nil
-		}
-		first := left
-		var second expr
-		if second, err = part(); err != nil {
-			break
-		}
-		left = func(x *execution) (any, error) {
-			v, err := first(x)
-			if err != nil || ends(v) {
-				return v, err
-			}
-			return second(x)
-		}
-	}
-	return nil, err
-}
-
-func (r *reader) not() (expr, error) {
-	if _, ok := r.accept("not"); !ok {
-		return r.comparison()
-	}
-	if r.depth++; r.depth > maxDepth {
-		return nil, r.unexpected(r.peek(), "less after so many not")
-	}
-	defer func() { r.depth-- }()
-	inner, err := r.not()
+// joined reads a level of the grammar as one value.
+func (r *reader) joined(level func() ([]term, error)) (expr, error) {
+	terms, err := level()
 	if err != nil {
 		return nil, err
 	}
-	return func(x *execution) (any, error) {
-		v, err := inner(x)
-		return !truthy(v), err
-	}, nil
+	return r.join(terms)
 }
 
-// comparison reads in, is and the comparisons.
-func (r *reader) comparison() (expr, error) {
-	left, err := r.sum()
+// between reads parts of a level with operators between, which JavaScript writes as the
+// given terms.
+func (r *reader) between(part func() ([]term, error), operators map[string][]term) ([]term, error) {
+	left, err := part()
 	for err == nil {
-		_, opposite := r.accept("not")
-		op, ok := r.accept("==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "is")
-		switch {
-		case opposite && op.text != "in":
-			return nil, r.unexpected(op, "in")
-		case !ok:
+		t := r.peek()
+		written, ok := operators[t.text]
+		if !ok || t.kind != '+' && t.kind != 'a' {
 			return left, nil
-		case op.text == "is":
-			left, err = r.test(left)
-			continue
 		}
-		var right expr
-		if right, err = r.sum(); err != nil {
+		r.take()
+		var right []term
+		if right, err = part(); err != nil {
 			break
 		}
-		left = compared(op, opposite, left, right)
+		for _, op := range written {
+			op.at = t.at
+			left = append(left, op)
+		}
+		left = append(left, right...)
 	}
 	return nil, err
 }
 
-func compared(op token, opposite bool, left, right expr) expr {
-	at := op.at
-	return both(at, left, right, func(x *execution, a, b any) (any, error) {
-		switch op.text {
-		case "==":
-			return looseEqual(a, b), nil
-		case "!=":
-			return !looseEqual(a, b), nil
-		case "===":
-			return strictEqual(a, b), nil
-		case "!==":
-			return !strictEqual(a, b), nil
-		case "<":
-			return less(a, b), nil
-		case ">":
-			return less(b, a), nil
-		case "<=":
-			return less(a, b) || sameOrder(a, b), nil
-		case ">=":
-			return less(b, a) || sameOrder(a, b), nil
+// as returns operators that JavaScript has, too.
+func as(operators ...string) map[string][]term {
+	all := map[string][]term{}
+	for _, op := range operators {
+		all[op] = []term{{op: op}}
+	}
+	return all
+}
+
+// The operators of each level.
+var (
+	orOperator      = map[string][]term{"or": {{op: "||"}}}
+	andOperator     = map[string][]term{"and": {{op: "&&"}}}
+	comparisons     = as("==", "!=", "===", "!==", "<", ">", "<=", ">=")
+	concatOperator  = map[string][]term{"~": {{op: "+"}, {value: constant("")}, {op: "+"}}}
+	addOperator     = as("+")
+	subOperator     = as("-")
+	mulOperator     = as("*")
+	divOperator     = as("/")
+	modOperator     = as("%")
+	floorOperators  = []string{"//"}
+	powerOperators  = []string{"**"}
+	postfixOperator = []string{".", "[", "("}
+)
+
+func (r *reader) or() ([]term, error) { return r.between(r.and, orOperator) }
+
+func (r *reader) and() ([]term, error) { return r.between(r.not, andOperator) }
+
+func (r *reader) not() ([]term, error) {
+	t, ok := r.accept("not")
+	if !ok {
+		return r.in()
+	}
+	if err := r.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { r.depth-- }()
+	inner, err := r.not()
+	return append([]term{{op: "!", at: t.at}}, inner...), err
+}
+
+// in reads: a in b, and a not in b.
+func (r *reader) in() ([]term, error) {
+	left, err := r.is()
+	for err == nil {
+		not, opposite := r.accept("not")
+		op, ok := r.accept("in")
+		switch {
+		case opposite && !ok:
+			return nil, r.unexpected(op, "in")
+		case !ok:
+			return left, nil
 		}
-		in, err := contains(x, at, b, a)
-		return in != opposite, err
+		var part, whole expr
+		if part, err = r.join(left); err != nil {
+			break
+		}
+		if whole, err = r.joined(r.is); err != nil {
+			break
+		}
+		left = valueOf(both(op.at, part, whole, func(x *execution, a, b any) (any, error) { return contains(x, op.at, b, a) }))
+		if opposite {
+			left = append([]term{{op: "!", at: not.at}}, left...)
+		}
+	}
+	return nil, err
+}
+
+// is reads: a is b, and a is not b, where b is a test.
+func (r *reader) is() ([]term, error) {
+	left, err := r.comparison()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := r.accept("is")
+	if !ok {
+		return left, nil
+	}
+	value, err := r.join(left)
+	if err != nil {
+		return nil, err
+	}
+	_, not := r.accept("not")
+	holds, err := r.test(value)
+	terms := []term{{value: holds}, {op: "===", at: t.at}, {value: constant(true)}}
+	if not {
+		terms = append([]term{{op: "!", at: t.at}}, terms...)
+	}
+	return terms, err
+}
+
+func (r *reader) comparison() ([]term, error) { return r.between(r.concat, comparisons) }
+
+func (r *reader) concat() ([]term, error) { return r.between(r.add, concatOperator) }
+
+func (r *reader) add() ([]term, error) { return r.between(r.sub, addOperator) }
+
+func (r *reader) sub() ([]term, error) { return r.between(r.mul, subOperator) }
+
+func (r *reader) mul() ([]term, error) { return r.between(r.div, mulOperator) }
+
+func (r *reader) div() ([]term, error) { return r.between(r.floor, divOperator) }
+
+// floor reads a // b, the whole part of a quotient.
+func (r *reader) floor() ([]term, error) {
+	return r.called(r.mod, floorOperators, func(op token, left, right []term) (expr, error) {
+		quotient, err := r.join(slices.Concat(left, []term{{op: "/", at: op.at}}, right))
+		return func(x *execution) (any, error) {
+			v, err := quotient(x)
+			return math.Floor(number(v)), err
+		}, err
 	})
 }
 
-// sameOrder reports whether two values are equal for <= and >=.
-func sameOrder(a, b any) bool {
-	x, isText := a.(string)
-	if y, both := b.(string); isText && both {
-		return x == y
-	}
-	return number(a) == number(b)
+func (r *reader) mod() ([]term, error) { return r.between(r.power, modOperator) }
+
+func (r *reader) power() ([]term, error) {
+	return r.called(r.unary, powerOperators, func(op token, left, right []term) (expr, error) {
+		base, err := r.join(left)
+		if err != nil {
+			return nil, err
+		}
+		exponent, err := r.join(right)
+		return both(op.at, base, exponent, func(_ *execution, a, b any) (any, error) { return power(number(a), number(b)), nil }), err
+	})
 }
 
-// contains reports whether a list, a text or an object contains a value, a part or a
-// key.
-func contains(x *execution, at int, whole, part any) (bool, error) {
-	switch w := whole.(type) {
-	case []any:
-		return slices.ContainsFunc(w, func(item any) bool { return strictEqual(item, part) }), x.make(at, len(w)/16)
-	case string:
-		s, err := x.text(at, part)
-		return strings.Contains(w, s), err
-	case *Object:
-		s, err := x.text(at, part)
-		_, has := w.Values[s]
-		return has, err
+// power is JavaScript's Math.pow.
+func power(a, b float64) float64 {
+	if math.IsNaN(b) || math.Abs(a) == 1 && math.IsInf(b, 0) {
+		return math.NaN()
 	}
-	return false, errorAt(x.source, at, "in looks into a text, a list or an object", "correct the expression, or give the variable a value")
+	return math.Pow(a, b)
+}
+
+// called reads parts with operators between that are calls in JavaScript.
+func (r *reader) called(part func() ([]term, error), operators []string, of func(op token, left, right []term) (expr, error)) ([]term, error) {
+	left, err := part()
+	for err == nil {
+		op, ok := r.accept(operators...)
+		if !ok {
+			return left, nil
+		}
+		var right []term
+		if right, err = part(); err != nil {
+			break
+		}
+		var value expr
+		value, err = of(op, left, right)
+		left = valueOf(value)
+	}
+	return nil, err
+}
+
+// unary reads a value with its signs, then its filters.
+func (r *reader) unary() ([]term, error) {
+	terms, err := r.signed()
+	for err == nil {
+		if _, ok := r.accept("|"); !ok {
+			return terms, nil
+		}
+		var value expr
+		if value, err = r.join(terms); err != nil {
+			break
+		}
+		value, err = r.filter(value)
+		terms = valueOf(value)
+	}
+	return nil, err
+}
+
+func (r *reader) signed() ([]term, error) {
+	sign, ok := r.accept("-", "+")
+	if !ok {
+		value, err := r.postfix()
+		return valueOf(value), err
+	}
+	if again, ok := r.accept(sign.text); ok {
+		return nil, r.unexpected(again, "a value")
+	}
+	if err := r.deeper(); err != nil {
+		return nil, err
+	}
+	defer func() { r.depth-- }()
+	terms, err := r.signed()
+	return append([]term{{op: sign.text + "x", at: sign.at}}, terms...), err
+}
+
+// ranks are JavaScript's operators between values; a higher one is applied first.
+var ranks = map[string]int{
+	"||": 1, "&&": 2, "==": 3, "!=": 3, "===": 3, "!==": 3, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
+}
+
+// A joiner puts terms in order.
+type joiner struct{ terms []term }
+
+// join returns the value of terms.
+func (r *reader) join(terms []term) (expr, error) {
+	j := &joiner{terms}
+	value := j.ranked(1)
+	if len(j.terms) > 0 {
+		return nil, mistakeAt(r.source, j.terms[0].at, "the template has an operator without a value", "correct the expression")
+	}
+	return value, nil
+}
+
+// ranked returns the value of the terms up to an operator of a lower rank.
+func (j *joiner) ranked(least int) expr {
+	left := j.prefixed()
+	for len(j.terms) > 0 {
+		op := j.terms[0]
+		rank := ranks[op.op]
+		if rank < least {
+			break
+		}
+		j.terms = j.terms[1:]
+		left = applied(op, left, j.ranked(rank+1))
+	}
+	return left
+}
+
+// prefixed returns a value with the operators before it.
+func (j *joiner) prefixed() expr {
+	t := j.terms[0]
+	j.terms = j.terms[1:]
+	if t.op == "" {
+		return t.value
+	}
+	value := j.prefixed()
+	return func(x *execution) (any, error) {
+		v, err := value(x)
+		switch t.op {
+		case "!":
+			return !truthy(v), err
+		case "-x":
+			return -number(v), err
+		}
+		return number(v), err
+	}
+}
+
+// applied returns the value of an operator between two others.
+func applied(op term, left, right expr) expr {
+	if op.op == "||" || op.op == "&&" {
+		return func(x *execution) (any, error) {
+			v, err := left(x)
+			if err != nil || truthy(v) == (op.op == "||") {
+				return v, err
+			}
+			return right(x)
+		}
+	}
+	return both(op.at, left, right, func(x *execution, a, b any) (any, error) { return calculated(x, op, a, b) })
 }
 
 // both computes two values, then a function of them.
@@ -244,100 +426,122 @@ func both(at int, left, right expr, of func(x *execution, a, b any) (any, error)
 	}
 }
 
-// operation reads parts with operators between.
-func (r *reader) operation(part func() (expr, error), ops ...string) (expr, error) {
-	left, err := part()
-	for err == nil {
-		op, ok := r.accept(ops...)
-		if !ok {
-			return left, nil
-		}
-		var right expr
-		if right, err = part(); err == nil {
-			left = both(op.at, left, right, func(x *execution, a, b any) (any, error) { return calculated(x, op, a, b) })
-		}
-	}
-	return nil, err
-}
-
-func (r *reader) sum() (expr, error) { return r.operation(r.product, "+", "-", "~") }
-
-func (r *reader) product() (expr, error) { return r.operation(r.power, "*", "/", "//", "%") }
-
-func (r *reader) power() (expr, error) { return r.operation(r.unary, "**") }
-
-func calculated(x *execution, op token, a, b any) (any, error) {
-	if op.text == "~" || op.text == "+" && (isText(a) || isText(b)) {
-		left, err := x.text(op.at, a)
-		if err != nil {
-			return nil, err
-		}
-		right, err := x.text(op.at, b)
-		if err != nil {
-			return nil, err
-		}
-		return left + right, x.make(op.at, len(left)+len(right))
-	}
+func calculated(x *execution, op term, a, b any) (any, error) {
 	n, m := number(a), number(b)
-	switch op.text {
-	case "+":
-		return n + m, nil
+	switch op.op {
 	case "-":
 		return n - m, nil
 	case "*":
 		return n * m, nil
 	case "/":
 		return n / m, nil
-	case "//":
-		return math.Floor(n / m), nil
 	case "%":
 		return math.Mod(n, m), nil
+	case "===":
+		return strictEqual(a, b), nil
+	case "!==":
+		return !strictEqual(a, b), nil
+	case "==", "!=":
+		equal, err := x.looseEqual(op.at, a, b)
+		return equal == (op.op == "=="), err
+	case "+":
+		return x.sum(op.at, a, b)
 	}
-	return math.Pow(n, m), nil
+	return x.ordered(op.at, op.op, a, b)
 }
 
-func isText(v any) bool { return !isNumber(v) && !isBool(v) && !absent(v) }
-
-// unary reads a sign, then a value with its filters.
-func (r *reader) unary() (expr, error) {
-	value, err := r.signed()
-	for err == nil {
-		if _, ok := r.accept("|"); !ok {
-			return value, nil
-		}
-		value, err = r.filter(value)
+// sum implements JavaScript's +.
+func (x *execution) sum(at int, a, b any) (any, error) {
+	if !isThing(a) && !isThing(b) && !isString(a) && !isString(b) {
+		return number(a) + number(b), nil
 	}
-	return nil, err
-}
-
-// signed reads a value with its signs, which a filter after it sees.
-func (r *reader) signed() (expr, error) {
-	sign, signed := r.accept("-", "+")
-	if !signed {
-		return r.postfix()
-	}
-	if r.depth++; r.depth > maxDepth {
-		return nil, r.unexpected(r.peek(), "less after so many signs")
-	}
-	defer func() { r.depth-- }()
-	value, err := r.signed()
+	left, err := x.string(at, a)
 	if err != nil {
 		return nil, err
 	}
-	return func(x *execution) (any, error) {
-		v, err := value(x)
-		if sign.text == "-" {
-			return -number(v), err
+	right, err := x.string(at, b)
+	if err != nil {
+		return nil, err
+	}
+	return left + right, x.make(at, len(left)+len(right))
+}
+
+// ordered implements JavaScript's <, >, <= and >=.
+func (x *execution) ordered(at int, op string, a, b any) (bool, error) {
+	var err error
+	if a, err = x.primitive(at, a); err != nil {
+		return false, err
+	}
+	if b, err = x.primitive(at, b); err != nil {
+		return false, err
+	}
+	s, isText := a.(string)
+	t, both := b.(string)
+	if isText && both {
+		return map[string]bool{"<": s < t, ">": s > t, "<=": s <= t, ">=": s >= t}[op], nil
+	}
+	n, m := number(a), number(b)
+	return map[string]bool{"<": n < m, ">": n > m, "<=": n <= m, ">=": n >= m}[op], nil
+}
+
+// less reports whether a value comes before another.
+func (x *execution) less(at int, a, b any) (bool, error) { return x.ordered(at, "<", a, b) }
+
+// primitive returns the text of a list or an object, and other values as they are.
+func (x *execution) primitive(at int, v any) (any, error) {
+	if !isThing(v) {
+		return v, nil
+	}
+	return x.compared(at, v)
+}
+
+// looseEqual implements JavaScript's ==.
+func (x *execution) looseEqual(at int, a, b any) (bool, error) {
+	if absent(a) || absent(b) {
+		return absent(a) && absent(b), nil
+	}
+	if isThing(a) != isThing(b) {
+		var err error
+		if a, err = x.primitive(at, a); err != nil {
+			return false, err
 		}
-		return number(v), err
-	}, nil
+		if b, err = x.primitive(at, b); err != nil {
+			return false, err
+		}
+	}
+	if isThing(a) || isString(a) && isString(b) || isBool(a) && isBool(b) {
+		return strictEqual(a, b), nil
+	}
+	return number(a) == number(b), nil
+}
+
+func isString(v any) bool { _, ok := v.(string); return ok }
+
+// contains reports whether a list, a text or an object contains a value, a part or a
+// key.
+func contains(x *execution, at int, whole, part any) (bool, error) {
+	switch w := whole.(type) {
+	case []any:
+		return slices.ContainsFunc(w, func(item any) bool { return strictEqual(item, part) }), x.make(at, len(w)/16)
+	case string:
+		s, err := x.compared(at, part)
+		return containsText(w, s), err
+	case *Object:
+		s, err := x.compared(at, part)
+		_, has := w.Values[s]
+		return has || members[""][s], err
+	case marked:
+		s, err := x.compared(at, part)
+		return s == "val" || s == "length", err
+	}
+	return false, mistakeAt(x.source, at, "in looks into a text, a list or an object", "correct the expression, or give the variable a value")
 }
 
 // postfix reads a value with its fields and calls.
 func (r *reader) postfix() (expr, error) {
 	value, err := r.primary()
 	for err == nil {
-		t, ok := r.accept(".", "[", "(")
+		t, ok := r.accept(postfixOperator...)
 		if !ok {
 			return value, nil
 		}
@@ -356,7 +560,7 @@ func (r *reader) postfix() (expr, error) {
 // field reads .name, which may be a call of a method.
 func (r *reader) field(of expr) (expr, error) {
 	name := r.take()
-	if name.kind != 'a' && name.kind != '1' {
+	if name.kind != 'a' {
 		return nil, r.unexpected(name, "a name")
 	}
 	if _, ok := r.accept("("); !ok {
@@ -370,12 +574,15 @@ func (r *reader) field(of expr) (expr, error) {
 }
 
 func (r *reader) index(open token, of expr) (expr, error) {
+	if t, empty := r.accept("]"); empty {
+		return nil, r.unexpected(t, "an item")
+	}
 	at, err := r.expression()
 	if err != nil {
 		return nil, err
 	}
 	if t := r.peek(); t.text == ":" {
-		return nil, errorAt(r.source, t.at, "a slice of a list or a text is not read", "use the filters first and last, or name each item")
+		return nil, mistakeAt(r.source, t.at, "Nunjucks has no slice of a list or a text", "use the filters first and last, the method slice, or name each item")
 	}
 	return member(open.at, of, at), r.expect("]")
 }
@@ -384,35 +591,57 @@ func (r *reader) index(open token, of expr) (expr, error) {
 // undefined if there is none.
 func member(at int, of, key expr) expr {
 	return both(at, of, key, func(x *execution, whole, part any) (any, error) {
-		name, err := x.text(at, part)
+		name, err := x.compared(at, part)
 		if err != nil {
 			return nil, err
 		}
-		n, wrong := strconv.Atoi(name)
-		switch v := whole.(type) {
-		case Variables:
-			if _, known := v[name]; !known {
-				return undefined{}, nil
-			}
-			return x.variable(name)
-		case *Object:
-			if value, has := v.Values[name]; has {
-				return value, nil
-			}
-		case []any:
-			if wrong == nil && n >= 0 && n < len(v) {
-				return v[n], nil
-			}
-		case string:
-			if runes := []rune(v); wrong == nil && n >= 0 && n < len(runes) {
-				return string(runes[n]), x.make(at, len(v)/16)
-			}
+		if _, all := whole.(Variables); !all {
+			return x.field(at, whole, name)
 		}
-		if _, isObject := whole.(*Object); name == "length" && !isObject && !absent(whole) && !isNumber(whole) {
-			return float64(length(whole)), nil
+		if _, known := whole.(Variables)[name]; !known {
+			return undefined{}, nil
 		}
-		return undefined{}, nil
+		return x.variable(name)
 	})
+}
+
+// field returns a field of a value, as JavaScript does; a method is not one.
+func (x *execution) field(at int, whole any, name string) (any, error) {
+	n, isIndex := index(name)
+	switch v := whole.(type) {
+	case nil, undefined:
+		return undefined{}, nil
+	case *Object:
+		if value, has := v.Values[name]; has {
+			return value, nil
+		}
+	case []any:
+		switch {
+		case isIndex && n < len(v):
+			return v[n], nil
+		case name == "length":
+			return float64(len(v)), nil
+		}
+	case marked:
+		if name == "val" {
+			return string(v), nil
+		}
+		return x.field(at, string(v), name)
+	case string:
+		u := v
+		switch {
+		case isIndex && n < len(v):
+			if c := units(u); n < len(c) {
+				return ofUnits(c[n : n+1]), x.make(at, len(v)/16)
+			}
+		case name == "length":
+			return float64(length(v)), nil
+		}
+	}
+	if members[""][name] || members[kind(whole)][name] {
+		return nil, errorAt(x.source, at, "a template cannot read the function "+Clip(name), "call it, or write a filter")
+	}
+	return undefined{}, nil
 }
 
 // primary reads a name, a literal, a list, an object or an expression in parentheses.
@@ -422,19 +651,28 @@ func (r *reader) primary() (expr, error) {
 	case '"':
 		return constant(t.text), nil
 	case '1':
-		return constant(exact(json.Number(t.text))), nil
+		f, _ := strconv.ParseFloat(t.text, 64) // digits; infinite if it is too large
+		return constant(f), nil
+	case 'w':
+		return constant(constants[t.text]), nil
 	case 'a':
 		return r.name(t)
 	}
 	switch t.text {
 	case "(":
-		value, err := r.expression()
-		if err != nil {
-			return nil, err
+		items, err := r.items(t)
+		if err == nil && len(items) == 0 {
+			err = r.unexpected(t, "a value")
 		}
-		return value, r.expect(")")
+		return func(x *execution) (any, error) {
+			all, err := x.all(items)
+			if err != nil {
+				return nil, err
+			}
+			return all[len(all)-1], nil
+		}, err
 	case "[":
-		items, err := r.items("]")
+		items, err := r.items(t)
 		return listed(t.at, items), err
 	case "{":
 		return r.object(t)
@@ -442,13 +680,7 @@ func (r *reader) primary() (expr, error) {
 	return nil, r.unexpected(t, "a value")
 }
 
-// words are the names that are values.
-var words = map[string]any{"true": true, "false": false, "none": nil, "null": nil}
-
 func (r *reader) name(t token) (expr, error) {
-	if value, ok := words[t.text]; ok {
-		return constant(value), nil
-	}
 	if next := r.peek(); next.text == "(" && next.kind == '+' {
 		r.take()
 		return r.call(t)
@@ -468,21 +700,26 @@ func (r *reader) name(t token) (expr, error) {
 	}, nil
 }
 
+// closers end a list, an object or a group. Nunjucks takes any of them for any.
+var closers = []string{")", "]", "}"}
+
 // items reads values with commas between, up to the closing bracket.
-func (r *reader) items(closing string) ([]expr, error) {
+func (r *reader) items(open token) ([]expr, error) {
 	var items []expr
 	for {
-		if _, ok := r.accept(closing); ok {
+		if _, ok := r.accept(closers...); ok {
 			return items, nil
+		}
+		if len(items) > 0 {
+			if err := r.expect(","); err != nil {
+				return nil, err
+			}
 		}
 		item, err := r.expression()
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, item)
-		if _, more := r.accept(","); !more {
-			return items, r.expect(closing)
-		}
 	}
 }
 
@@ -497,12 +734,13 @@ func listed(at int, items []expr) expr {
 
 // all computes values.
 func (x *execution) all(items []expr) ([]any, error) {
-	list := make([]any, len(items))
-	var err error
-	for i, item := range items {
-		if list[i], err = item(x); err != nil {
+	list := newList(len(items))
+	for _, item := range items {
+		v, err := item(x)
+		if err != nil {
 			return nil, err
 		}
+		list = append(list, v)
 	}
 	return list, nil
 }
@@ -512,11 +750,16 @@ func (r *reader) object(open token) (expr, error) {
 	var keys []string
 	var values []expr
 	for {
-		if _, ok := r.accept("}"); ok {
+		if _, ok := r.accept(closers...); ok {
 			break
 		}
+		if len(keys) > 0 {
+			if err := r.expect(","); err != nil {
+				return nil, err
+			}
+		}
 		key := r.take()
-		if key.kind != '"' && key.kind != 'a' && key.kind != '1' {
+		if key.kind != '"' && key.kind != 'a' {
 			return nil, r.unexpected(key, "a key")
 		}
 		if err := r.expect(":"); err != nil {
@@ -527,12 +770,6 @@ func (r *reader) object(open token) (expr, error) {
 			return nil, err
 		}
 		keys, values = append(keys, key.text), append(values, value)
-		if _, more := r.accept(","); !more {
-			if err := r.expect("}"); err != nil {
-				return nil, err
-			}
-			break
-		}
 	}
 	return func(x *execution) (any, error) {
 		o := newObject()
@@ -550,18 +787,24 @@ func (r *reader) object(open token) (expr, error) {
 // The arguments of a call are values, and values by name.
 type arguments struct {
 	args  []expr
-	named map[string]expr
+	names []string
+	named []expr
 }
 
 // arguments reads the arguments of a call.
 func (r *reader) arguments() (arguments, error) {
-	given := arguments{named: map[string]expr{}}
-	for {
+	var given arguments
+	for first := true; ; first = false {
 		if _, ok := r.accept(")"); ok {
 			return given, nil
 		}
+		if !first {
+			if err := r.expect(","); err != nil {
+				return given, err
+			}
+		}
 		name := r.peek()
-		isNamed := name.kind == 'a' && r.next+1 < len(r.tokens) && r.tokens[r.next+1].text == "=" && r.tokens[r.next+1].kind == '+'
+		isNamed := (name.kind == 'a' || name.kind == '"') && r.next+1 < len(r.tokens) && r.tokens[r.next+1].text == "=" && r.tokens[r.next+1].kind == '+'
 		if isNamed {
 			r.take()
 			r.take()
@@ -571,12 +814,9 @@ func (r *reader) arguments() (arguments, error) {
 			return given, err
 		}
 		if isNamed {
-			given.named[name.text] = value
+			given.names, given.named = append(given.names, name.text), append(given.named, value)
 		} else {
 			given.args = append(given.args, value)
-		}
-		if _, more := r.accept(","); !more {
-			return given, r.expect(")")
 		}
 	}
 }

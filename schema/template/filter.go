@@ -6,23 +6,22 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// A call is a filter, a test, a function or a method with its arguments.
+// A call is a filter, a test, a function or a method with its arguments. Arguments by
+// name are an object after the others, as in Nunjucks.
 type call struct {
 	x     *execution
 	at    int
+	name  string
 	value any
 	args  []any
-	named map[string]any
 }
 
-// text returns the value as text.
-func (c *call) text() (string, error) { return c.x.text(c.at, c.value) }
+// keywords is the field that marks arguments by name.
+const keywords = "__keywords"
 
 // arg returns an argument; undefined if it is missing.
 func (c *call) arg(i int) any {
@@ -32,54 +31,111 @@ func (c *call) arg(i int) any {
 	return undefined{}
 }
 
-// option returns an argument by name or position.
-func (c *call) option(i int, name string) any {
-	if v, given := c.named[name]; given {
-		return v
+// byName moves arguments by name to their positions, for the few filters that read them
+// so.
+func (c *call) byName(names ...string) {
+	if len(c.args) == 0 {
+		return
 	}
-	return c.arg(i)
+	given, isObject := c.args[len(c.args)-1].(*Object)
+	if !isObject || given.Values[keywords] != true {
+		return
+	}
+	c.args = slices.Clone(c.args[:len(c.args)-1])
+	for i := len(c.args); i < len(names); i++ {
+		v, has := given.Values[names[i]]
+		if !has {
+			v = undefined{}
+		}
+		c.args = append(c.args, v)
+	}
 }
 
-// argText returns an argument as text, or without if it is missing.
-func (c *call) argText(i int, without string) (string, error) {
-	if absent(c.arg(i)) {
-		return without, nil
+// string returns a value as text, as JavaScript converts it.
+func (c *call) string(v any) (string, error) { return c.x.string(c.at, v) }
+
+// text returns the value, which must be a text. isMarked reports whether the result has
+// to be marked, too.
+func (c *call) text() (s string, isMarked bool, err error) {
+	switch v := c.value.(type) {
+	case string:
+		return v, false, nil
+	case marked:
+		return string(v), true, nil
 	}
-	return c.x.text(c.at, c.arg(i))
+	return "", false, c.wrong("a text")
 }
 
-// count returns an argument as a number that is not negative, or without if it is
-// missing.
-func (c *call) count(i, without int) (int, error) {
-	if absent(c.arg(i)) {
+// textOr is like text, but null, undefined and false are empty.
+func (c *call) textOr() (s string, isMarked bool, err error) {
+	if absent(c.value) || c.value == false {
+		return "", false, nil
+	}
+	return c.text()
+}
+
+// marking returns a text, marked if the value was.
+func marking(s string, isMarked bool) any {
+	if isMarked {
+		return marked(s)
+	}
+	return s
+}
+
+// count returns an argument as a number, or without if it counts as false. It is at most
+// what a template may make.
+func (c *call) count(i int, without float64) (float64, error) {
+	v := c.arg(i)
+	if !truthy(v) {
 		return without, nil
 	}
-	n := number(c.arg(i))
-	if math.IsNaN(n) || n < 0 || n > maxMade {
-		return 0, c.wrong("a number from 0 to " + strconv.Itoa(maxMade) + " as an argument")
+	n := number(v)
+	if n > maxMade {
+		return 0, tooMuch(c.x.source, c.at, "bytes of texts and lists", maxMade)
 	}
-	return int(n), nil
+	return n, nil
+}
+
+// times returns how often a loop to n passes.
+func times(n float64) int {
+	if math.IsNaN(n) || n <= 0 {
+		return 0
+	}
+	return int(math.Ceil(n))
 }
 
 func (c *call) wrong(want string) error {
-	return errorAt(c.x.source, c.at, "this filter or function takes "+want, "correct the argument, or give the variable a value that it takes")
+	return mistakeAt(c.x.source, c.at, c.name+" takes "+want, "correct the argument, or give the variable a value that it takes")
 }
 
-// list returns the items of a list, or the characters of a text.
+// list returns the value, which must be a list.
 func (c *call) list() ([]any, error) {
+	list, isList := c.value.([]any)
+	if !isList {
+		return nil, c.wrong("a list")
+	}
+	return list, c.x.make(c.at, len(list))
+}
+
+// items returns the items of a list or the characters of a text. Anything else has none.
+func (c *call) items() ([]any, error) {
 	switch v := c.value.(type) {
 	case []any:
 		return v, c.x.make(c.at, len(v))
 	case string:
-		items := []any{}
-		for _, r := range v {
-			items = append(items, string(r))
-		}
-		return items, c.x.make(c.at, len(v))
-	case nil, undefined:
-		return []any{}, nil
+		return letters(v), c.x.make(c.at, len(v))
+	case marked:
+		return letters(string(v)), c.x.make(c.at, len(v))
 	}
-	return nil, c.wrong("a list")
+	return newList(0), nil
+}
+
+// some is like items for a value that is neither null nor undefined.
+func (c *call) some() ([]any, error) {
+	if absent(c.value) {
+		return nil, c.wrong("a list or a text")
+	}
+	return c.items()
 }
 
 // A function computes the value of a call.
@@ -98,30 +154,26 @@ func (r *reader) filter(value expr) (expr, error) {
 	if f == nil {
 		return nil, unknown(r, name, "filter", filters)
 	}
-	var given arguments
-	if _, ok := r.accept("("); ok {
-		var err error
-		if given, err = r.arguments(); err != nil {
-			return nil, err
-		}
+	given, err := r.given()
+	if t := r.peek(); err == nil && t.kind == '+' && slices.Contains(postfixOperator, t.text) {
+		err = r.unexpected(t, "the end of the filter")
 	}
-	return called(name.at, f, value, given), nil
+	return calling(name, f, value, given), err
 }
 
-// ofDefinition returns a definition's own filter. Arguments by name are an object after
-// the others.
+// given reads the arguments in parentheses, if there are some.
+func (r *reader) given() (arguments, error) {
+	if _, ok := r.accept("("); ok {
+		return r.arguments()
+	}
+	return arguments{}, nil
+}
+
+// ofDefinition returns a definition's own filter.
 func ofDefinition(name string, own Filter) function {
 	return func(c *call) (any, error) {
-		given := append([]any{c.value}, c.args...)
-		if len(c.named) > 0 {
-			o := newObject()
-			for _, key := range slices.Sorted(maps.Keys(c.named)) {
-				o.Set(key, c.named[key])
-			}
-			given = append(given, o)
-		}
 		var args []json.RawMessage
-		for _, v := range given {
+		for _, v := range append([]any{c.value}, c.args...) {
 			s, err := c.x.json(c.at, v, "")
 			if err != nil {
 				return nil, err
@@ -139,13 +191,13 @@ func ofDefinition(name string, own Filter) function {
 	}
 }
 
-// called computes the value and the arguments of a call, then its result.
-func called(at int, f function, value expr, given arguments) expr {
+// calling computes the value and the arguments of a call, then its result.
+func calling(name token, f function, value expr, given arguments) expr {
 	return func(x *execution) (any, error) {
-		if err := x.step(at); err != nil {
+		if err := x.step(name.at); err != nil {
 			return nil, err
 		}
-		c := &call{x: x, at: at, named: map[string]any{}}
+		c := &call{x: x, at: name.at, name: name.text}
 		var err error
 		if c.value, err = value(x); err != nil {
 			return nil, err
@@ -156,34 +208,40 @@ func called(at int, f function, value expr, given arguments) expr {
 		if c.args, err = x.all(given.args); err != nil {
 			return nil, err
 		}
-		for name, arg := range given.named {
-			if c.named[name], err = arg(x); err != nil {
+		if len(given.names) > 0 {
+			named, err := x.all(given.named)
+			if err != nil {
 				return nil, err
 			}
+			o := newObject()
+			for i, key := range given.names {
+				o.Set(key, named[i])
+			}
+			o.Set(keywords, true)
+			c.args = append(c.args, o)
 		}
 		out, err := f(c)
 		if s, ok := out.(string); ok && err == nil {
-			err = x.make(at, len(s))
+			err = x.make(name.at, len(s))
 		}
 		return out, err
 	}
 }
 
-// unread are unsupported filters and functions of Nunjucks, with the repair.
+// unread are unsupported filters, tests and functions of Nunjucks, with the repair.
 var unread = map[string]string{
-	"random":   "name one item; a case has to be the same on every run",
-	"urlize":   "write the link",
-	"tojson":   "write dump",
-	"cycler":   "write loop.index % 2",
-	"joiner":   "write the filter join",
-	"super":    "write the text here",
-	"regex":    "write the filter replace with a text",
-	"unique":   "write a list without repetitions",
-	"map":      "write a {% for %} loop",
-	"groupBy":  "write groupby",
-	"callable": "remove it; variables are never functions",
-	"escaped":  "remove it",
-	"load":     "name the file as a variable: file://…",
+	"random": "name one item; a case has to be the same on every run",
+	"cycler": "write loop.index % 2",
+	"joiner": "write the filter join",
+}
+
+// meant are what other engines have, with the name in Nunjucks.
+var meant = map[string]string{
+	"tojson": "write dump",
+	"regex":  "write the filter replace with a text",
+	"unique": "write a list without repetitions",
+	"map":    "write a {% for %} loop",
+	"super":  "write the text here",
 }
 
 func unknown(r *reader, name token, kind string, known map[string]function) error {
@@ -196,34 +254,25 @@ func unknown(r *reader, name token, kind string, known map[string]function) erro
 	if near := suggest.Nearest(name.text, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	if h := unread[name.text]; h != "" {
+	if h := meant[name.text]; h != "" {
 		hint = h
-	} else if kind == "filter" || kind == "test" {
-		return mistakeAt(r.source, name.at, "the "+kind+" "+name.text+" is not known", hint)
 	}
-	return errorAt(r.source, name.at, "the "+kind+" "+name.text+" is not known", hint)
+	message := "the " + kind + " " + name.text + " is not known"
+	if h := unread[name.text]; h != "" {
+		return errorAt(r.source, name.at, message, h)
+	}
+	return mistakeAt(r.source, name.at, message, hint)
 }
 
-// test reads the part after is: not, a name and arguments.
+// test reads the part after is and not: a name and arguments.
 func (r *reader) test(value expr) (expr, error) {
-	_, not := r.accept("not")
 	name := r.take()
 	f := tests[name.text]
 	if f == nil {
 		return nil, unknown(r, name, "test", tests)
 	}
-	var given arguments
-	if _, ok := r.accept("("); ok {
-		var err error
-		if given, err = r.arguments(); err != nil {
-			return nil, err
-		}
-	}
-	holds := called(name.at, f, value, given)
-	return func(x *execution) (any, error) {
-		v, err := holds(x)
-		return truthy(v) != not, err
-	}, nil
+	given, err := r.given()
+	return calling(name, f, value, given), err
 }
 
 // call reads the arguments of a function.
@@ -233,7 +282,7 @@ func (r *reader) call(name token) (expr, error) {
 		return nil, unknown(r, name, "function", functions)
 	}
 	given, err := r.arguments()
-	return called(name.at, f, constant(undefined{}), given), err
+	return calling(name, f, constant(undefined{}), given), err
 }
 
 // functions are the functions that are not methods.
@@ -241,77 +290,25 @@ var functions = map[string]function{"range": numbers}
 
 // numbers returns the numbers from a start to before an end.
 func numbers(c *call) (any, error) {
-	from, to, by := 0.0, number(c.arg(0)), 1.0
-	if len(c.args) > 1 {
-		from, to = to, number(c.arg(1))
+	from, to, by := c.arg(0), number(c.arg(1)), number(c.arg(2))
+	if _, none := c.arg(1).(undefined); none {
+		from, to, by = 0.0, number(from), 1
+	} else if !truthy(c.arg(2)) {
+		by = 1
 	}
-	if len(c.args) > 2 {
-		by = number(c.arg(2))
-	}
-	n := math.Ceil((to - from) / by)
-	if math.IsNaN(n) || math.IsInf(n, 0) || by == 0 {
+	start := number(from)
+	n := math.Ceil((to - start) / by)
+	switch {
+	case math.IsNaN(n) || n <= 0:
+		return newList(0), nil
+	case isString(from):
 		return nil, c.wrong("numbers")
-	}
-	if n > maxSteps {
+	case n > maxSteps:
 		return nil, tooMuch(c.x.source, c.at, "numbers of range", maxSteps)
 	}
-	list := []any{}
-	for i := range int(max(n, 0)) {
-		list = append(list, from+float64(i)*by)
+	list := newList(int(n))
+	for i := range int(n) {
+		list = append(list, start+float64(i)*by)
 	}
 	return list, c.x.make(c.at, len(list)*16)
-}
-
-// method reads a call of a method of a text or a list.
-func (r *reader) method(name token, of expr, given arguments) (expr, error) {
-	f := methods[name.text]
-	if f == nil {
-		return nil, unknown(r, name, "method", methods)
-	}
-	return called(name.at, f, of, given), nil
-}
-
-// methods are JavaScript methods that templates call.
-var methods = map[string]function{
-	"toUpperCase": filters["upper"], "toLowerCase": filters["lower"], "trim": filters["trim"], "toString": filters["string"],
-	"join": func(c *call) (any, error) {
-		if len(c.args) == 0 {
-			c.args = []any{","}
-		}
-		return join(c)
-	},
-	"split": func(c *call) (any, error) {
-		s, err := c.text()
-		if err != nil {
-			return nil, err
-		}
-		by, err := c.argText(0, "")
-		list := []any{}
-		for part := range strings.SplitSeq(s, by) {
-			list = append(list, part)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return list, c.x.make(c.at, len(list)*16)
-	},
-	"includes": func(c *call) (any, error) { return contains(c.x, c.at, c.value, c.arg(0)) },
-	"startsWith": func(c *call) (any, error) {
-		s, part, err := c.pair()
-		return strings.HasPrefix(s, part), err
-	},
-	"endsWith": func(c *call) (any, error) {
-		s, part, err := c.pair()
-		return strings.HasSuffix(s, part), err
-	},
-}
-
-// pair returns the value and the first argument as texts.
-func (c *call) pair() (string, string, error) {
-	s, err := c.text()
-	if err != nil {
-		return "", "", err
-	}
-	part, err := c.argText(0, "")
-	return s, part, err
 }

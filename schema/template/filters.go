@@ -1,163 +1,314 @@
 package template
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-// filters are the Nunjucks filters that need neither randomness nor code.
+// filters are the filters of Nunjucks but random, and load of promptfoo.
 var filters = map[string]function{
 	// For texts.
-	"upper": textFilter(strings.ToUpper), "lower": textFilter(strings.ToLower), "trim": textFilter(strings.TrimSpace),
-	"capitalize": textFilter(capitalize), "title": textFilter(titleCase), "escape": textFilter(escapeHTML), "e": textFilter(escapeHTML), "forceescape": textFilter(escapeHTML),
-	"string": textFilter(same), "safe": textFilter(same), "nl2br": textFilter(htmlBreaks), "urlencode": urlencode,
+	"upper": changed(upperCase), "lower": changed(lowerCase), "capitalize": kept(capitalize), "title": kept(titleCase), "trim": trim,
+	"escape": escape, "e": escape, "forceescape": forceEscape, "safe": safe, "string": asText, "nl2br": htmlBreaks, "urlencode": urlencode, "urlize": urlize,
 	"replace": replace, "truncate": truncate, "indent": indent, "center": center, "striptags": striptags, "wordcount": wordcount,
 	// For numbers.
 	"abs":   func(c *call) (any, error) { return math.Abs(number(c.value)), nil },
 	"round": round, "int": toInt, "float": toFloat,
 	// For lists and objects.
-	"length": func(c *call) (any, error) { return float64(length(c.value)), nil },
-	"first":  func(c *call) (any, error) { return item(c, func(int) int { return 0 }) },
-	"last":   func(c *call) (any, error) { return item(c, func(n int) int { return n - 1 }) },
-	"join":   join, "reverse": reverse, "sort": sorted, "list": toList, "sum": sum, "batch": batch, "slice": sliced,
-	"select": filtered(tested, true), "reject": filtered(tested, false),
-	"selectattr": filtered(hasField, true), "rejectattr": filtered(hasField, false),
+	"length": size, "first": first, "last": last, "join": join, "reverse": reverse, "sort": sorted, "list": toList, "sum": sum, "batch": batch, "slice": sliced,
+	"select": selected(true), "reject": selected(false), "selectattr": withField(true), "rejectattr": withField(false),
 	"groupby": groupBy, "dictsort": dictSort,
 	// For anything.
-	"default": otherwise, "d": otherwise, "dump": dump,
+	"default": otherwise, "d": otherwise, "dump": dump, "load": load,
 }
 
-// textFilter returns a filter that maps a text to a text.
-func textFilter(f func(string) string) function {
+// changed returns a filter of a text; null, undefined and false are empty.
+func changed(f func(string) string) function {
 	return func(c *call) (any, error) {
-		s, err := c.text()
-		if err != nil {
-			return nil, err
-		}
-		return f(s), nil
+		s, _, err := c.textOr()
+		return f(s), err
 	}
 }
 
-func same(s string) string { return s }
+// kept is like changed, and a marked text stays marked.
+func kept(f func(string) string) function {
+	return func(c *call) (any, error) {
+		s, isMarked, err := c.textOr()
+		return marking(f(s), isMarked), err
+	}
+}
+
+func trim(c *call) (any, error) {
+	s, isMarked, err := c.text()
+	return marking(strings.TrimFunc(s, isSpace), isMarked), err
+}
+
+// textual returns the text of a value; null and undefined are empty.
+func (c *call) textual() (string, error) {
+	if absent(c.value) {
+		return "", nil
+	}
+	return c.string(c.value)
+}
+
+func escape(c *call) (any, error) {
+	if _, isMarked := c.value.(marked); isMarked {
+		return c.value, nil
+	}
+	return forceEscape(c)
+}
+
+func forceEscape(c *call) (any, error) {
+	s, err := c.textual()
+	return marked(escapes.Replace(s)), err
+}
+
+func safe(c *call) (any, error) {
+	s, err := c.textual()
+	return marked(s), err
+}
+
+func asText(c *call) (any, error) {
+	if absent(c.value) {
+		return nil, c.wrong("a value")
+	}
+	if _, isMarked := c.value.(marked); isMarked {
+		return c.value, nil
+	}
+	s, err := c.string(c.value)
+	return s, err
+}
+
+func htmlBreaks(c *call) (any, error) {
+	if absent(c.value) {
+		return "", nil
+	}
+	s, isMarked, err := c.text()
+	return marking(lineBreak.ReplaceAllString(s, "<br />\n"), isMarked), err
+}
 
 func urlencode(c *call) (any, error) {
-	o, isObject := c.value.(*Object)
-	if !isObject {
-		return textFilter(encodeComponent)(c)
+	var pairs [][2]any
+	switch v := c.value.(type) {
+	case string:
+		return encodeComponent(v), nil
+	case []any:
+		for _, item := range v {
+			if absent(item) {
+				return nil, c.wrong("a list of pairs")
+			}
+			key, _ := c.x.field(c.at, item, "0") // no name of a function
+			value, _ := c.x.field(c.at, item, "1")
+			pairs = append(pairs, [2]any{key, value})
+		}
+	case *Object:
+		for _, key := range v.Keys {
+			pairs = append(pairs, [2]any{key, v.Values[key]})
+		}
+	case marked:
+		pairs = [][2]any{{"val", string(v)}, {"length", float64(length(string(v)))}}
 	}
 	var parts []string
-	for _, key := range o.Keys {
-		s, err := c.x.text(c.at, o.Values[key])
+	for _, pair := range pairs {
+		key, err := c.string(pair[0])
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, encodeComponent(key)+"="+encodeComponent(s))
+		value, err := c.string(pair[1])
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, encodeComponent(key)+"="+encodeComponent(value))
 	}
 	return strings.Join(parts, "&"), nil
 }
 
+func urlize(c *call) (any, error) {
+	s, _, err := c.text()
+	if err != nil {
+		return nil, err
+	}
+	most := -1
+	if _, none := c.arg(0).(undefined); !none {
+		n, err := c.count(0, 0)
+		if err != nil {
+			return nil, err
+		}
+		most = int(max(n, 0))
+	}
+	relation := ""
+	if c.arg(1) == true {
+		relation = ` rel="nofollow"`
+	}
+	return linked(s, most, relation), nil
+}
+
+// replace replaces a text by another, at most a number of times.
 func replace(c *call) (any, error) {
-	s, old, err := c.pair()
+	old, isText := c.arg(0).(string)
+	if isNumber(c.arg(0)) {
+		old, isText = written(number(c.arg(0))), true
+	}
+	subject := c.value
+	if isNumber(subject) {
+		subject, _ = Text(subject)
+	}
+	s, isPlain := subject.(string)
+	m, isMarked := subject.(marked)
+	if !isText || !isPlain && !isMarked {
+		return c.value, nil
+	}
+	s += string(m)
+	by, err := c.string(c.arg(1))
 	if err != nil {
 		return nil, err
 	}
-	by, err := c.argText(1, "")
-	if err != nil {
-		return nil, err
+	if old == "" {
+		parts := letters(s)
+		if err := c.x.make(c.at, (len(parts)+2)*(len(by)+4)); err != nil {
+			return nil, err
+		}
+		return marking(by+strings.ReplaceAll(s, "", by)[len(by)*min(1, len(parts)):], isMarked), nil
 	}
-	most, err := c.count(2, maxMade)
-	if err != nil {
-		return nil, err
+	n := strings.Count(s, old)
+	if most := c.arg(2); !isUndefined(most) && most != -1.0 {
+		n = min(n, times(number(most)))
 	}
-	n := min(most, strings.Count(s, old))
+	if n == 0 {
+		return subject, nil
+	}
 	if err := c.x.make(c.at, n*(len(by)+1)); err != nil || n*(len(by)+1) < n {
 		return nil, err
 	}
-	return strings.Replace(s, old, by, n), nil
+	_, wasMarked := c.value.(marked)
+	return marking(strings.Replace(s, old, by, n), wasMarked), nil
 }
 
+func isUndefined(v any) bool { _, none := v.(undefined); return none }
+
+// truncate cuts a text beyond a number of characters, at a space if there is one.
 func truncate(c *call) (any, error) {
-	s, err := c.text()
-	if err != nil {
-		return nil, err
-	}
 	most, err := c.count(0, 255)
 	if err != nil {
 		return nil, err
 	}
-	end, err := c.argText(2, "...")
+	if list, isList := c.value.([]any); isList && float64(len(list)) <= most {
+		return list, nil
+	}
+	s, isMarked, err := c.textOr()
 	if err != nil {
 		return nil, err
 	}
-	if !truthy(c.option(1, "killwords")) {
-		return truncateText(s, most, end), nil
+	u := units(s)
+	if float64(len(u)) <= most {
+		return marking(s, isMarked), nil
 	}
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + end
+	at := min(times(math.Floor(most)), len(u))
+	if !truthy(c.arg(1)) {
+		from := at
+		if math.IsNaN(most) {
+			from = len(u) - 1
+		}
+		if space := lastSpace(u, from); space >= 0 {
+			at = space
+		}
 	}
-	return s, nil
+	end := "..."
+	if !absent(c.arg(2)) {
+		if end, err = c.string(c.arg(2)); err != nil {
+			return nil, err
+		}
+	}
+	return marking(ofUnits(u[:at])+end, isMarked), nil
+}
+
+// lastSpace returns the position of the last space up to a position, or -1.
+func lastSpace(u []uint16, from int) int {
+	for at := min(from, len(u)-1); at >= 0; at-- {
+		if u[at] == ' ' {
+			return at
+		}
+	}
+	return -1
 }
 
 func indent(c *call) (any, error) {
-	s, err := c.text()
-	if err != nil {
-		return nil, err
+	s, isMarked, err := c.textOr()
+	if err != nil || s == "" && !isMarked {
+		return "", err
 	}
 	width, err := c.count(0, 4)
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(s, "\n")
-	if err := c.x.make(c.at, width*len(lines)); err != nil {
+	lines, n := strings.Split(s, "\n"), times(width)
+	if err := c.x.make(c.at, n*len(lines)); err != nil {
 		return nil, err
 	}
 	for i := range lines {
-		if i > 0 || truthy(c.option(1, "indentfirst")) {
-			lines[i] = strings.Repeat(" ", width) + lines[i]
+		if i > 0 || truthy(c.arg(1)) {
+			lines[i] = strings.Repeat(" ", n) + lines[i]
 		}
 	}
-	return strings.Join(lines, "\n"), nil
+	return marking(strings.Join(lines, "\n"), isMarked), nil
 }
 
+// center puts spaces around a text; a value without a length stays as its text.
 func center(c *call) (any, error) {
-	s, err := c.text()
+	if absent(c.value) || c.value == false {
+		c.value = ""
+	}
+	width, err := c.count(0, 80)
 	if err != nil {
 		return nil, err
 	}
-	width, err := c.count(0, 80)
-	missing := width - utf8.RuneCountInString(s)
-	if err != nil || missing <= 0 {
-		return s, err
+	has, err := c.x.field(c.at, c.value, "length")
+	if err != nil {
+		return nil, err
 	}
-	return strings.Repeat(" ", max(0, missing/2-missing%2)) + s + strings.Repeat(" ", missing/2), nil
+	if number(has) >= width {
+		return c.value, nil
+	}
+	missing := width - number(has)
+	before, after := times(missing/2-math.Mod(missing, 2)), times(missing/2)
+	if err := c.x.make(c.at, before+after); err != nil {
+		return nil, err
+	}
+	s, err := c.string(c.value)
+	_, isMarked := c.value.(marked)
+	return marking(strings.Repeat(" ", before)+s+strings.Repeat(" ", after), isMarked), err
+}
+
+func striptags(c *call) (any, error) {
+	s, isMarked, err := c.textOr()
+	return marking(stripTags(s, truthy(c.arg(0))), isMarked), err
 }
 
 var wordToken = lazyregexp.New(`\w+`)
 
-func striptags(c *call) (any, error) {
-	s, err := c.text()
-	if s = stripTags(s); !truthy(c.arg(0)) {
-		s = oneSpace(s)
-	}
-	return s, err
-}
-
+// wordcount returns null for a text without words.
 func wordcount(c *call) (any, error) {
-	s, err := c.text()
-	return float64(len(wordToken.FindAllStringIndex(s, -1))), err
+	if !truthy(c.value) {
+		return nil, nil
+	}
+	s, _, err := c.text()
+	if n := len(wordToken.FindAllStringIndex(s, -1)); n > 0 {
+		return float64(n), err
+	}
+	return nil, err
 }
 
 func round(c *call) (any, error) {
-	digits, err := c.count(0, 0)
-	if err != nil {
-		return nil, err
+	digits := c.arg(0)
+	if !truthy(digits) {
+		digits = 0.0
 	}
-	factor := math.Pow(10, float64(digits))
+	factor := math.Pow(10, number(digits))
 	n := number(c.value) * factor
 	switch c.arg(1) {
 	case "ceil":
@@ -165,150 +316,331 @@ func round(c *call) (any, error) {
 	case "floor":
 		n = math.Floor(n)
 	default:
-		n = math.Floor(n + 0.5)
+		if whole := math.Floor(n); n-whole >= 0.5 {
+			n = whole + 1
+		} else {
+			n = whole
+		}
 	}
 	return n / factor, nil
 }
 
-var (
-	integer  = lazyregexp.New(`^\s*[+-]?\d+`)
-	fraction = lazyregexp.New(`^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?`)
-)
+var fraction = lazyregexp.New(`^[+-]?(Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)`)
 
-func toInt(c *call) (any, error) { return parsedNumber(c, integer) }
-
-func toFloat(c *call) (any, error) { return parsedNumber(c, fraction) }
-
-// parsedNumber returns the number at the start of a text, or the default without one.
-func parsedNumber(c *call, form *lazyregexp.Regexp) (any, error) {
-	s, err := c.text()
+func toFloat(c *call) (any, error) {
+	s, err := c.x.compared(c.at, c.value)
 	if err != nil {
 		return nil, err
 	}
-	f, wrong := strconv.ParseFloat(strings.TrimSpace(form.FindString(s)), 64)
-	switch {
-	case wrong == nil:
-		return f, nil
-	case len(c.args) > 0:
+	f, wrong := strconv.ParseFloat(fraction.FindString(strings.TrimLeftFunc(s, isSpace)), 64)
+	if wrong != nil && !math.IsInf(f, 0) {
 		return c.arg(0), nil
-	case form == integer:
+	}
+	return f, nil
+}
+
+func toInt(c *call) (any, error) {
+	c.byName("default", "base")
+	s, err := c.x.compared(c.at, c.value)
+	if err != nil {
+		return nil, err
+	}
+	base := c.arg(1)
+	if isUndefined(base) {
+		base = 10.0
+	}
+	if f := wholeNumber(strings.TrimLeftFunc(s, isSpace), number(base)); !math.IsNaN(f) {
+		return f, nil
+	}
+	return c.arg(0), nil
+}
+
+// wholeNumber reads the number at the start of a text as JavaScript's parseInt does.
+func wholeNumber(s string, base float64) float64 {
+	sign := 1.0
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		if s[0] == '-' {
+			sign = -1
+		}
+		s = s[1:]
+	}
+	if math.IsNaN(base) || base == 0 {
+		base = 10
+		if len(s) > 1 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
+			base = 16
+		}
+	}
+	if base == 16 && len(s) > 1 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
+		s = s[2:]
+	}
+	if base < 2 || base > 36 {
+		return math.NaN()
+	}
+	digits := 0
+	for digits < len(s) {
+		d := strings.IndexByte("0123456789abcdefghijklmnopqrstuvwxyz", s[digits]|0x20&^(s[digits]>>6-1))
+		if d < 0 || d >= int(base) {
+			break
+		}
+		digits++
+	}
+	if digits == 0 {
+		return math.NaN()
+	}
+	if int(base) == 10 {
+		f, _ := strconv.ParseFloat(s[:digits], 64) // digits; infinite if it is too large
+		return sign * f
+	}
+	total := 0.0
+	for _, c := range []byte(strings.ToLower(s[:digits])) {
+		total = total*math.Floor(base) + float64(strings.IndexByte("0123456789abcdefghijklmnopqrstuvwxyz", c))
+	}
+	return sign * total
+}
+
+// size counts the characters, items or fields of a value.
+func size(c *call) (any, error) {
+	switch v := c.value.(type) {
+	case *Object:
+		return float64(len(v.Keys)), nil
+	case nil, undefined:
 		return 0.0, nil
 	}
-	return math.NaN(), nil
+	if c.value == false {
+		return 0.0, nil
+	}
+	return c.x.field(c.at, c.value, "length")
 }
 
-// item returns one of a list's items, or a text's characters.
-func item(c *call, which func(n int) int) (any, error) {
-	list, err := c.list()
-	if err != nil || len(list) == 0 {
+func first(c *call) (any, error) {
+	if absent(c.value) {
+		return nil, c.wrong("a list or a text")
+	}
+	return c.x.field(c.at, c.value, "0")
+}
+
+func last(c *call) (any, error) {
+	items, err := c.some()
+	if err != nil || len(items) == 0 {
 		return undefined{}, err
 	}
-	return list[which(len(list))], nil
+	return items[len(items)-1], nil
 }
 
-// attribute returns a field of a value by a name that may have dots.
-func attribute(value any, name string) any {
-	for part := range strings.SplitSeq(name, ".") {
-		o, isObject := value.(*Object)
-		if !isObject {
-			return undefined{}
-		}
-		v, has := o.Values[part]
-		if !has {
-			return undefined{}
-		}
-		value = v
-	}
-	return value
-}
-
-func join(c *call) (any, error) {
-	list, err := c.list()
+// fields returns a field of each item; none of them may be null.
+func (c *call) fields(items []any, of any) ([]any, error) {
+	name, err := c.string(of)
 	if err != nil {
 		return nil, err
 	}
-	by, err := c.argText(0, "")
-	if err != nil {
-		return nil, err
-	}
-	name, err := c.argText(1, "")
-	if err != nil {
-		return nil, err
-	}
-	var out strings.Builder
-	for i, v := range list {
-		if name != "" {
-			v = attribute(v, name)
+	values := newList(len(items))
+	for _, item := range items {
+		if absent(item) {
+			return nil, c.wrong("a list without null")
 		}
-		s, err := c.x.text(c.at, v)
+		v, err := c.x.field(c.at, item, name)
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out.WriteString(by)
-		}
-		if out.WriteString(s); out.Len() > maxFilled {
-			return nil, tooMuch(c.x.source, c.at, "bytes", maxFilled)
-		}
+		values = append(values, v)
 	}
-	return out.String(), nil
+	return values, nil
 }
 
-func reverse(c *call) (any, error) {
-	list, err := c.list()
-	list = slices.Clone(list)
-	slices.Reverse(list)
-	if _, isText := c.value.(string); !isText || err != nil {
-		return list, err
+func join(c *call) (any, error) {
+	list, isList := c.value.([]any)
+	if name := c.arg(1); truthy(name) {
+		items, err := c.items()
+		if err != nil {
+			return nil, err
+		}
+		if list, err = c.fields(items, name); err != nil {
+			return nil, err
+		}
+	} else if !isList {
+		return nil, c.wrong("a list")
 	}
-	c.value, c.args = list, nil
-	return join(c)
-}
-
-func sorted(c *call) (any, error) {
-	list, err := c.list()
-	if err != nil {
-		return nil, err
-	}
-	name := ""
-	if by := c.option(2, "attribute"); !absent(by) {
-		if name, err = c.x.text(c.at, by); err != nil {
+	by := ""
+	if truthy(c.arg(0)) {
+		var err error
+		if by, err = c.string(c.arg(0)); err != nil {
 			return nil, err
 		}
 	}
-	keyed := func(v any) any {
-		if name != "" {
-			v = attribute(v, name)
-		}
-		if s, isText := v.(string); isText && !truthy(c.option(1, "case_sensitive")) {
-			return strings.ToLower(s)
-		}
-		return v
+	return c.x.insert(c.at, list, by)
+}
+
+func reverse(c *call) (any, error) {
+	items, err := c.items()
+	if err != nil {
+		return nil, err
 	}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b any) int {
-		a, b = keyed(a), keyed(b)
-		if truthy(c.option(0, "reverse")) {
-			a, b = b, a
+	items = append(newList(len(items)), items...)
+	slices.Reverse(items)
+	if !isString(c.value) {
+		return items, nil
+	}
+	return c.x.insert(c.at, items, "")
+}
+
+// by returns the value of an item by which a list is sorted or grouped: its field, whose
+// name may have dots, or the item itself.
+func (c *call) by(item, name any) (any, error) {
+	if !truthy(name) {
+		return item, nil
+	}
+	s, err := c.string(name)
+	if err != nil {
+		return nil, err
+	}
+	parts := []string{s}
+	if isString(name) {
+		parts = strings.Split(s, ".")
+	}
+	for _, part := range parts {
+		if absent(item) {
+			return nil, c.wrong("a list without null")
 		}
-		switch {
-		case less(a, b):
-			return -1
-		case less(b, a):
-			return 1
+		o, isObject := item.(*Object)
+		v, has := any(undefined{}), false
+		if isObject {
+			v, has = o.Values[part]
+		} else if !members[""][part] && !members[kind(item)][part] {
+			v, err = c.x.field(c.at, item, part)
+			has = true
 		}
-		return 0
+		if !has || err != nil {
+			return undefined{}, err
+		}
+		item = v
+	}
+	return item, nil
+}
+
+func sorted(c *call) (any, error) {
+	c.byName("reverse", "case_sensitive", "attribute")
+	items, err := c.items()
+	if err != nil {
+		return nil, err
+	}
+	backwards, exact := truthy(c.arg(0)), truthy(c.arg(1))
+	var known, missing []any
+	keys := map[int]any{}
+	for _, item := range items {
+		if isUndefined(item) {
+			missing = append(missing, item)
+			continue
+		}
+		key, err := c.by(item, c.arg(2))
+		if err != nil && len(items) > 1 {
+			return nil, err
+		}
+		keys[len(known)] = key
+		known = append(known, item)
+	}
+	order := make([]int, len(known))
+	for i := range order {
+		order[i] = i
+	}
+	err = c.arrange(order, func(a, b int) (int, error) {
+		x, y := keys[a], keys[b]
+		if isString(x) && isString(y) && !exact {
+			s, _ := x.(string) // by isString
+			t, _ := y.(string)
+			x, y = lowerCase(s), lowerCase(t)
+		}
+		way, err := c.compare(x, y)
+		if backwards {
+			way = -way
+		}
+		return way, err
 	})
-	return list, c.x.make(c.at, len(list)*8)
+	out := newList(len(items))
+	for _, i := range order {
+		out = append(out, known[i])
+	}
+	return append(out, missing...), err
+}
+
+// compare returns -1 if a value comes before another, 1 if after it, else 0.
+func (c *call) compare(a, b any) (int, error) {
+	before, err := c.x.less(c.at, a, b)
+	if err != nil || before {
+		return -1, err
+	}
+	after, err := c.x.less(c.at, b, a)
+	if after {
+		return 1, err
+	}
+	return 0, err
+}
+
+// arrange sorts by insertion, as JavaScript's engines do with few items, since values
+// that cannot be compared show the difference. Many items are sorted by merging.
+func (c *call) arrange(order []int, compare func(a, b int) (int, error)) error {
+	var wrong error
+	way := func(a, b int) int {
+		if wrong == nil {
+			wrong = c.x.step(c.at)
+		}
+		if wrong != nil {
+			return 0
+		}
+		n, err := compare(a, b)
+		wrong = err
+		return n
+	}
+	if len(order) > 32 {
+		slices.SortStableFunc(order, way)
+		return wrong
+	}
+	for i := firstRun(order, way); i < len(order); i++ {
+		item, low, high := order[i], 0, i
+		for low < high {
+			middle := (low + high) / 2
+			if way(item, order[middle]) < 0 {
+				high = middle
+			} else {
+				low = middle + 1
+			}
+		}
+		copy(order[low+1:i+1], order[low:i])
+		order[low] = item
+	}
+	return wrong
+}
+
+// firstRun returns how many items at the start are in order; those that fall are turned
+// around.
+func firstRun(order []int, way func(a, b int) int) int {
+	if len(order) < 2 {
+		return len(order)
+	}
+	falling, n := way(order[1], order[0]) < 0, 2
+	for n < len(order) && (way(order[n], order[n-1]) < 0) == falling {
+		n++
+	}
+	if falling {
+		slices.Reverse(order[:n])
+	}
+	return n
 }
 
 func toList(c *call) (any, error) {
-	o, isObject := c.value.(*Object)
-	if !isObject {
-		list, err := c.list()
-		return list, err
+	var o *Object
+	switch v := c.value.(type) {
+	case string, []any:
+		return c.items()
+	case *Object:
+		o = v
+	case marked:
+		o = newObject()
+		o.Set("val", string(v))
+		o.Set("length", float64(length(string(v))))
+	default:
+		return nil, c.wrong("a list, a text or an object")
 	}
-	list := []any{}
+	list := newList(len(o.Keys))
 	for _, key := range o.Keys {
 		pair := newObject()
 		pair.Set("key", key)
@@ -319,133 +651,171 @@ func toList(c *call) (any, error) {
 }
 
 func sum(c *call) (any, error) {
-	list, err := c.list()
-	if err != nil {
-		return nil, err
-	}
-	name, err := c.argText(0, "")
-	total := 0.0
-	if len(c.args) > 1 {
-		total = number(c.arg(1))
-	}
-	for _, v := range list {
-		if name != "" {
-			v = attribute(v, name)
+	list, isList := c.value.([]any)
+	if name := c.arg(0); truthy(name) {
+		items, err := c.items()
+		if err != nil {
+			return nil, err
 		}
-		total += number(v)
+		if list, err = c.fields(items, name); err != nil {
+			return nil, err
+		}
+	} else if !isList {
+		return nil, c.wrong("a list")
 	}
-	return total, err
+	total := any(0.0)
+	var err error
+	for _, v := range list {
+		if total, err = c.x.sum(c.at, total, v); err != nil {
+			return nil, err
+		}
+	}
+	if isUndefined(c.arg(1)) {
+		return c.x.sum(c.at, 0.0, total)
+	}
+	return c.x.sum(c.at, c.arg(1), total)
 }
 
 // batch divides a list into lists of a length; the last is filled up with the second
 // argument.
 func batch(c *call) (any, error) {
-	list, err := c.list()
+	items, err := c.some()
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.count(0, 1)
-	if err != nil || n == 0 {
-		return nil, c.wrong("a number above 0")
+	n := number(c.arg(0))
+	out, part := newList(1), newList(1)
+	for i, item := range items {
+		if math.Mod(float64(i), n) == 0 && len(part) > 0 {
+			out, part = append(out, part), newList(1)
+		}
+		part = append(part, item)
 	}
-	out := []any{}
-	for part := range slices.Chunk(list, n) {
-		part = slices.Clone(part)
-		if missing := n - len(part); missing > 0 && truthy(c.arg(1)) {
-			if err := c.x.make(c.at, missing); err != nil {
+	if len(part) == 0 {
+		return out, nil
+	}
+	if fill := c.arg(1); truthy(fill) {
+		missing := times(n - float64(len(part)))
+		if err := c.x.make(c.at, missing); err != nil {
+			return nil, err
+		}
+		part = append(part, slices.Repeat([]any{fill}, missing)...)
+	}
+	return append(out, part), nil
+}
+
+// sliced divides a list or a text into a number of parts.
+func sliced(c *call) (any, error) {
+	items, err := c.some()
+	if err != nil {
+		return nil, err
+	}
+	n := times(number(c.arg(0)))
+	if err := c.x.make(c.at, min(n, maxMade)*16); err != nil {
+		return nil, err
+	}
+	_, isList := c.value.([]any)
+	isText := isString(c.value)
+	if n > 0 && !isList && !isText {
+		return nil, c.wrong("a list or a text")
+	}
+	out, at := newList(n), 0
+	for i := range n {
+		end := at + len(items)/n
+		if i < len(items)%n {
+			end++
+		}
+		part := append(newList(1), items[at:end]...)
+		at = end
+		fills := truthy(c.arg(1)) && i >= len(items)%n
+		switch {
+		case isText && fills:
+			return nil, c.wrong("a list")
+		case isText:
+			s, err := c.x.insert(c.at, part, "")
+			if err != nil {
 				return nil, err
 			}
-			part = append(part, slices.Repeat([]any{c.arg(1)}, missing)...)
+			out = append(out, s)
+			continue
+		case fills:
+			part = append(part, c.arg(1))
 		}
 		out = append(out, part)
 	}
 	return out, nil
 }
 
-// sliced divides a list into a number of lists.
-func sliced(c *call) (any, error) {
-	list, err := c.list()
-	if err != nil {
-		return nil, err
-	}
-	n, err := c.count(0, 1)
-	if err != nil || n == 0 {
-		return nil, c.wrong("a number above 0")
-	}
-	if err := c.x.make(c.at, n*16); err != nil {
-		return nil, err
-	}
-	size, more := len(list)/n, len(list)%n
-	out, at := []any{}, 0
-	for i := range n {
-		end := at + size
-		if i < more {
-			end++
+// selected returns a filter that keeps list items by the result of a test.
+func selected(wanted bool) function {
+	return func(c *call) (any, error) {
+		name := "truthy"
+		if !isUndefined(c.arg(0)) {
+			var err error
+			if name, err = c.string(c.arg(0)); err != nil {
+				return nil, err
+			}
 		}
-		part := slices.Clone(list[at:end])
-		if i >= more && truthy(c.arg(1)) {
-			part = append(part, c.arg(1))
+		test := tests[name]
+		if test == nil {
+			return nil, c.wrong("the name of a test")
 		}
-		out, at = append(out, part), end
+		items, err := c.some()
+		if err != nil {
+			return nil, err
+		}
+		out := newList(len(items))
+		for _, item := range items {
+			v, err := test(&call{x: c.x, at: c.at, name: name, value: item, args: []any{c.arg(1)}})
+			if err != nil {
+				return nil, err
+			}
+			if v == wanted {
+				out = append(out, item)
+			}
+		}
+		return out, nil
 	}
-	return out, nil
 }
 
-// filtered returns a filter that keeps list items by the result of a test.
-func filtered(test func(c *call, item any) (bool, error), kept bool) function {
+// withField returns a filter that keeps list items by a field that is true.
+func withField(wanted bool) function {
 	return func(c *call) (any, error) {
 		list, err := c.list()
-		out := []any{}
-		for _, v := range list {
-			holds, wrong := test(c, v)
-			if wrong != nil {
-				return nil, wrong
-			}
-			if holds == kept {
-				out = append(out, v)
+		if err != nil {
+			return nil, err
+		}
+		values, err := c.fields(list, c.arg(0))
+		if err != nil {
+			return nil, err
+		}
+		out := newList(len(list))
+		for i, v := range values {
+			if truthy(v) == wanted {
+				out = append(out, list[i])
 			}
 		}
-		return out, err
+		return out, nil
 	}
-}
-
-// tested holds the test that the first argument names against an item.
-func tested(c *call, item any) (bool, error) {
-	name, err := c.argText(0, "truthy")
-	f := tests[name]
-	if err != nil || f == nil {
-		return false, c.wrong("the name of a test")
-	}
-	inner := &call{x: c.x, at: c.at, value: item}
-	if len(c.args) > 1 {
-		inner.args = c.args[1:]
-	}
-	v, err := f(inner)
-	return truthy(v), err
-}
-
-func hasField(c *call, item any) (bool, error) {
-	name, err := c.argText(0, "")
-	return truthy(attribute(item, name)), err
 }
 
 func groupBy(c *call) (any, error) {
-	list, err := c.list()
-	if err != nil {
-		return nil, err
-	}
-	name, err := c.argText(0, "")
+	items, err := c.some()
 	if err != nil {
 		return nil, err
 	}
 	out := newObject()
-	for _, v := range list {
-		key, err := c.x.text(c.at, attribute(v, name))
+	for _, item := range items {
+		v, err := c.by(item, c.arg(0))
+		if err != nil {
+			return nil, err
+		}
+		key, err := c.x.compared(c.at, v)
 		if err != nil {
 			return nil, err
 		}
 		group, _ := out.Values[key].([]any)
-		out.Set(key, append(group, v))
+		out.Set(key, append(group, item))
 	}
 	return out, nil
 }
@@ -456,52 +826,81 @@ func dictSort(c *call) (any, error) {
 	if !isObject {
 		return nil, c.wrong("an object")
 	}
-	pairs := []any{}
-	for _, key := range o.Keys {
-		pairs = append(pairs, []any{key, o.Values[key]})
-	}
 	which := 0
-	if c.option(1, "by") == "value" {
+	switch by := c.arg(1); {
+	case by == "value":
 		which = 1
+	case by != "key" && !isUndefined(by):
+		return nil, c.wrong("key or value as its second argument")
 	}
-	keyed := func(v any) any {
-		pair, _ := v.([]any) // made above
-		if s, isText := pair[which].(string); isText && !truthy(c.option(0, "case_sensitive")) {
-			return strings.ToUpper(s)
+	exact := truthy(c.arg(0))
+	keyed := func(i int) any {
+		v := any(o.Keys[i])
+		if which == 1 {
+			v = o.Values[o.Keys[i]]
 		}
-		return pair[which]
+		if s, isText := v.(string); isText && !exact {
+			return upperCase(s)
+		}
+		return v
 	}
-	slices.SortStableFunc(pairs, func(a, b any) int {
-		switch x, y := keyed(a), keyed(b); {
-		case less(x, y):
-			return -1
-		case less(y, x):
-			return 1
+	order := make([]int, len(o.Keys))
+	for i := range order {
+		order[i] = i
+	}
+	err := c.arrange(order, func(a, b int) (int, error) {
+		x, y := keyed(a), keyed(b)
+		after, err := c.x.less(c.at, y, x)
+		switch {
+		case after:
+			return 1, err
+		case strictEqual(x, y):
+			return 0, err
 		}
-		return 0
+		return -1, err
 	})
+	pairs := newList(len(order))
+	for _, i := range order {
+		pairs = append(pairs, append(newList(2), o.Keys[i], o.Values[o.Keys[i]]))
+	}
+	if err != nil {
+		return nil, err
+	}
 	return pairs, c.x.make(c.at, len(pairs)*8)
 }
 
 // otherwise returns the value, or the argument if it is undefined; with true as the
 // second argument also if it is falsy.
 func otherwise(c *call) (any, error) {
-	_, none := c.value.(undefined)
-	if none || truthy(c.option(1, "boolean")) && !truthy(c.value) {
+	if isUndefined(c.value) || truthy(c.arg(1)) && !truthy(c.value) {
 		return c.arg(0), nil
 	}
 	return c.value, nil
 }
 
 func dump(c *call) (any, error) {
-	if _, none := c.value.(undefined); none {
+	if isUndefined(c.value) {
 		return undefined{}, nil
 	}
-	indent := ""
-	if s, isText := c.arg(0).(string); isText {
-		indent = s[:min(len(s), 10)]
-	} else if n, err := c.count(0, 0); err == nil {
-		indent = strings.Repeat(" ", min(n, 10))
+	by := ""
+	switch v := c.arg(0).(type) {
+	case string:
+		u := units(v)
+		by = ofUnits(u[:min(len(u), 10)])
+	case float64:
+		by = strings.Repeat(" ", min(times(math.Floor(v)), 10))
 	}
-	return c.x.json(c.at, c.value, indent)
+	return c.x.json(c.at, c.value, by)
+}
+
+// load returns the value that a text is in JSON.
+func load(c *call) (any, error) {
+	s, err := c.x.compared(c.at, c.value)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid([]byte(s)) {
+		return nil, c.wrong("a text that is JSON")
+	}
+	return decode(json.RawMessage(s)), c.x.make(c.at, len(s))
 }

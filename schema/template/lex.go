@@ -2,6 +2,7 @@ package template
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
@@ -17,7 +18,7 @@ type piece struct {
 
 // A token is a word, a number, a string or an operator of an expression.
 type token struct {
-	kind byte   // 'a' name, '1' number, '"' string, '+' operator, 0 the end
+	kind byte   // 'a' name, 'w' one of constants, '1' number, '"' string, '+' operator, 0 the end
 	text string // the content of a string
 	at   int
 }
@@ -25,13 +26,14 @@ type token struct {
 // rawTags begin a text that is taken as it is, up to its end tag.
 var rawTags = lazyregexp.New(`^\{%-?\s*(raw|verbatim)\s*(-?)%\}`)
 
-// rawEnds are their end tags.
-var rawEnds = map[string]*lazyregexp.Regexp{
-	"raw":      lazyregexp.New(`\{%(-?)\s*endraw\s*(-?)%\}`),
-	"verbatim": lazyregexp.New(`\{%(-?)\s*endverbatim\s*(-?)%\}`),
+// rawParts begin another such text within, or end it. An end has no sign for white space.
+var rawParts = map[string]*lazyregexp.Regexp{
+	"raw":      lazyregexp.New(`\{%\s*(end)?raw\s*%\}`),
+	"verbatim": lazyregexp.New(`\{%\s*(end)?verbatim\s*%\}`),
 }
 
-const space = " \t\r\n"
+// blank is the white space between tokens.
+const blank = " \t\r\n\u00a0"
 
 // A splitter cuts a text into pieces.
 type splitter struct {
@@ -48,14 +50,15 @@ func split(source string) ([]piece, error) {
 		rest := source[s.at:]
 		next := nextOpening(rest)
 		if next < 0 {
-			s.text(rest)
-			break
+			return s.pieces, s.text(rest)
 		}
 		before := rest[:next]
 		if strings.HasPrefix(rest[next+2:], "-") {
-			before = strings.TrimRight(before, space)
+			before = strings.TrimRightFunc(before, isSpace)
 		}
-		s.text(before)
+		if err := s.text(before); err != nil {
+			return nil, err
+		}
 		s.at += next
 		if err := s.readTag(); err != nil {
 			return nil, err
@@ -78,9 +81,18 @@ func nextOpening(text string) int {
 	}
 }
 
-func (s *splitter) text(text string) {
+// text adds a text, which must not end a comment.
+func (s *splitter) text(text string) error {
+	if end := strings.Index(text, "#}"); end >= 0 {
+		return mistakeAt(s.source, s.at+end, "#} ends a comment that has no beginning", "write {{ '#}' }} for the characters")
+	}
+	s.add(text)
+	return nil
+}
+
+func (s *splitter) add(text string) {
 	if s.trim {
-		text = strings.TrimLeft(text, space)
+		text = strings.TrimLeftFunc(text, isSpace)
 	}
 	s.trim = false
 	if text != "" {
@@ -92,12 +104,12 @@ func (s *splitter) text(text string) {
 func (s *splitter) readTag() error {
 	rest := s.source[s.at:]
 	if rest[1] == '#' {
-		end := strings.Index(rest, "#}")
+		end := strings.Index(rest[2:], "#}")
 		if end < 0 {
 			return mistakeAt(s.source, s.at, "the comment {# is never closed", "close it with #}")
 		}
-		s.trim = end > 2 && rest[end-1] == '-'
-		s.at += end + 2
+		s.trim = end > 0 && rest[end+1] == '-'
+		s.at += end + 4
 		return nil
 	}
 	if m := rawTags.FindStringSubmatch(rest); m != nil {
@@ -112,96 +124,108 @@ func (s *splitter) readTag() error {
 	return nil
 }
 
-// raw copies a text unchanged.
+// raw copies a text unchanged. The sign for white space at its beginning is about the
+// text behind it, as in Nunjucks.
 func (s *splitter) raw(m []string) error {
-	from := s.at + len(m[0])
-	end := rawEnds[m[1]].FindStringSubmatchIndex(s.source[from:])
-	if end == nil {
-		return mistakeAt(s.source, s.at, "{% "+m[1]+" %} is never closed", "close it with {% end"+m[1]+" %}")
+	start, depth := s.at+len(m[0]), 1
+	for at := start; ; {
+		part := rawParts[m[1]].FindStringSubmatchIndex(s.source[at:])
+		if part == nil {
+			return mistakeAt(s.source, s.at, "{% "+m[1]+" %} is never closed", "close it with {% end"+m[1]+" %}")
+		}
+		if part[2] < 0 {
+			depth++
+		} else {
+			depth--
+		}
+		if depth == 0 {
+			s.trim = false
+			s.add(s.source[start : at+part[0]])
+			s.at, s.trim = at+part[1], m[2] != ""
+			return nil
+		}
+		at += part[1]
 	}
-	text := s.source[from : from+end[0]]
-	if m[2] != "" {
-		text = strings.TrimLeft(text, space)
-	}
-	if end[2] < end[3] {
-		text = strings.TrimRight(text, space)
-	}
-	s.text(text)
-	s.at, s.trim = from+end[1], end[4] < end[5]
-	return nil
 }
 
 // operators of expressions, longer ones first.
-var operators = []string{
-	"===", "!==", "==", "!=", "<=", ">=", "//", "**",
-	"<", ">", "+", "-", "*", "/", "%", "~", "|", ".", ",", ":", "=", "(", ")", "[", "]", "{", "}",
-}
+var operators = []string{"===", "!==", "==", "!=", "<=", ">=", "//", "**"}
 
-var (
-	nameToken   = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$]*`)
-	numberToken = lazyregexp.New(`^\d+(\.\d+)?`)
-)
+// delimiters are the characters that end a word.
+const delimiters = "()[]{}%*-+~/#,:|.<>=!"
+
+// closings end a tag or an output.
+var closings = []string{"%}", "-%}", "}}", "-}}"}
 
 // tokenize reads the tag or output that begins at an offset: its tokens, the offset
 // behind it, and whether the white space after it is left out.
 func tokenize(source string, start int) (tokens []token, end int, trim bool, err error) {
 	closing := map[byte]string{'{': "}}", '%': "%}"}[source[start+1]]
-	at, depth := start+2, 0
+	at := start + 2
 	if strings.HasPrefix(source[at:], "-") {
 		at++
 	}
 	for {
-		at += len(source[at:]) - len(strings.TrimLeft(source[at:], space))
+		at += len(source[at:]) - len(strings.TrimLeft(source[at:], blank))
 		rest := source[at:]
-		switch {
-		case rest == "":
+		if rest == "" {
 			return nil, 0, false, mistakeAt(source, start, Clip(source[start:])+" is never closed", "close it with "+closing)
-		case depth == 0 && strings.HasPrefix(rest, closing):
-			return append(tokens, token{at: at}), at + 2, false, nil
-		case depth == 0 && strings.HasPrefix(rest, "-"+closing):
-			return append(tokens, token{at: at}), at + 3, true, nil
+		}
+		for _, c := range closings {
+			switch {
+			case !strings.HasPrefix(rest, c):
+			case !strings.HasSuffix(c, closing):
+				return nil, 0, false, mistakeAt(source, at, "the template has "+c+" where "+closing+" is expected", "close it with "+closing+", and write a space between two }")
+			default:
+				return append(tokens, token{at: at}), at + len(c), c[0] == '-', nil
+			}
 		}
 		tok, size, err := oneToken(source, at)
 		if err != nil {
 			return nil, 0, false, err
 		}
-		switch tok.text {
-		case "{", "[", "(":
-			depth += isOperator(tok)
-		case "}", "]", ")":
-			depth = max(0, depth-isOperator(tok))
-		}
 		tokens, at = append(tokens, tok), at+size
 	}
 }
 
-// isOperator returns 1 for an operator, else 0.
-func isOperator(t token) int {
-	if t.kind == '+' {
-		return 1
-	}
-	return 0
-}
+// constants are the words that are values.
+var constants = map[string]any{"true": true, "false": false, "none": nil, "null": nil}
 
 // oneToken reads the token at an offset, and returns its length in bytes.
 func oneToken(source string, at int) (token, int, error) {
 	rest := source[at:]
-	if name := nameToken.FindString(rest); name != "" {
-		return token{kind: 'a', text: name, at: at}, len(name), nil
-	}
-	if n := numberToken.FindString(rest); n != "" {
-		return token{kind: '1', text: n, at: at}, len(n), nil
-	}
-	if rest[0] == '"' || rest[0] == '\'' {
+	switch {
+	case rest[0] == '"' || rest[0] == '\'':
 		return quoted(source, at)
-	}
-	for _, op := range operators {
-		if strings.HasPrefix(rest, op) {
-			return token{kind: '+', text: op, at: at}, len(op), nil
+	case strings.HasPrefix(rest, "r/"):
+		return token{}, 0, errorAt(source, at, "a regular expression of a template is not read", "write a text in its place")
+	case strings.IndexByte(delimiters, rest[0]) >= 0:
+		for _, op := range operators {
+			if strings.HasPrefix(rest, op) {
+				return token{kind: '+', text: op, at: at}, len(op), nil
+			}
 		}
+		return token{kind: '+', text: rest[:1], at: at}, 1, nil
 	}
-	first := string([]rune(rest)[:1])
-	return token{}, 0, mistakeAt(source, at, "the template has "+first+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template")
+	size := strings.IndexAny(rest, blank+delimiters)
+	if size < 0 {
+		size = len(rest)
+	}
+	word := rest[:size]
+	switch {
+	case strings.Trim(word, "0123456789") == "":
+		if strings.HasPrefix(rest[size:], ".") {
+			size++
+			size += len(rest[size:]) - len(strings.TrimLeft(rest[size:], "0123456789"))
+		}
+		return token{kind: '1', text: strings.TrimSuffix(rest[:size], "."), at: at}, size, nil
+	case strings.ContainsAny(word, `"'\`+"`;?&@^$") || !utf8.ValidString(word):
+		return token{}, 0, mistakeAt(source, at, "the template has "+Clip(word)+" where Nunjucks has nothing like it", "put texts into quotes, or write {% raw %}…{% endraw %} around text that is not a template")
+	}
+	if _, isConstant := constants[word]; isConstant {
+		return token{kind: 'w', text: word, at: at}, size, nil
+	}
+	return token{kind: 'a', text: word, at: at}, size, nil
 }
 
 // quoted reads a string with its escapes.

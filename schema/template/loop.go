@@ -1,5 +1,11 @@
 package template
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // A loop writes its nodes for each item of a value.
 type loop struct {
 	at     int
@@ -21,6 +27,9 @@ func (p *parser) forTag(at piece, r *reader) (node, error) {
 			break
 		}
 	}
+	if slices.Contains(l.names, "loop") {
+		return nil, mistakeAt(p.source, at.at, "the name loop is taken by the loop itself", "write another name")
+	}
 	err := r.expect("in")
 	if err != nil {
 		return nil, err
@@ -39,6 +48,9 @@ func (p *parser) forTag(at piece, r *reader) (node, error) {
 }
 
 func (l *loop) run(x *execution) error {
+	frame := map[string]any{}
+	x.frames = append(x.frames, frame)
+	defer func() { x.frames = x.frames[:len(x.frames)-1] }()
 	value, err := l.over(x)
 	if err != nil {
 		return err
@@ -50,14 +62,13 @@ func (l *loop) run(x *execution) error {
 	if len(items) == 0 {
 		return x.run(l.others)
 	}
-	frame := map[string]any{}
-	x.frames = append(x.frames, frame)
-	defer func() { x.frames = x.frames[:len(x.frames)-1] }()
 	for i, item := range items {
 		if err := x.step(l.at); err != nil {
 			return err
 		}
-		l.bind(frame, item)
+		if err := l.bind(x, frame, item); err != nil {
+			return err
+		}
 		frame["loop"] = pass{i, len(items)}
 		if err := x.run(l.nodes); err != nil {
 			return err
@@ -67,7 +78,7 @@ func (l *loop) run(x *execution) error {
 }
 
 // items returns a loop's items: the items of a list, the characters of a text or, for
-// two names, the fields of an object.
+// several names, the fields of an object or of a text.
 func (l *loop) items(x *execution, value any) ([]any, error) {
 	if all, ok := value.(Variables); ok {
 		value = allOf(all)
@@ -75,19 +86,23 @@ func (l *loop) items(x *execution, value any) ([]any, error) {
 	switch v := value.(type) {
 	case []any:
 		return v, nil
+	case marked:
+		return letters(string(v)), x.make(l.at, len(v))
 	case string:
-		items := make([]any, 0, len(v))
-		for _, r := range v {
-			items = append(items, string(r))
+		items := letters(v)
+		for i := range items {
+			if len(l.names) > 1 {
+				items[i] = append(newList(2), strconv.Itoa(i), items[i])
+			}
 		}
-		return items, x.make(l.at, len(v))
+		return items, x.make(l.at, 4*len(v))
 	case *Object:
-		if len(l.names) != 2 {
+		if len(l.names) == 1 {
 			return nil, nil
 		}
-		items := make([]any, 0, len(v.Keys))
+		items := newList(len(v.Keys))
 		for _, key := range v.Keys {
-			items = append(items, []any{key, v.Values[key]})
+			items = append(items, append(newList(2), key, v.Values[key]))
 		}
 		return items, x.make(l.at, len(items))
 	}
@@ -95,18 +110,22 @@ func (l *loop) items(x *execution, value any) ([]any, error) {
 }
 
 // bind assigns an item to the names of a loop: its parts to several names.
-func (l *loop) bind(frame map[string]any, item any) {
+func (l *loop) bind(x *execution, frame map[string]any, item any) error {
 	if len(l.names) == 1 {
 		frame[l.names[0]] = item
-		return
+		return nil
 	}
-	parts, _ := item.([]any)
+	if absent(item) {
+		return mistakeAt(x.source, l.at, "an item of the loop is null, and has no parts for the names "+strings.Join(l.names, ", "), "write one name, or a list of lists")
+	}
 	for i, name := range l.names {
-		frame[name] = undefined{}
-		if i < len(parts) {
-			frame[name] = parts[i]
+		part, err := x.field(l.at, item, strconv.Itoa(i))
+		if err != nil {
+			return err
 		}
+		frame[name] = part
 	}
+	return nil
 }
 
 // A pass is an iteration of a loop and the total number.

@@ -6,18 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
-var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", "`", "&#96;")
-
-// escapeHTML escapes tags in a text.
-func escapeHTML(s string) string { return escapes.Replace(s) }
-
-// htmlBreaks writes ends of lines as tags.
-func htmlBreaks(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "<br />\n")
-}
+var escapes = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "'", "&#39;", "<", "&lt;", ">", "&gt;", `\`, "&#92;")
 
 // encodeComponent writes a text as a part of an address.
 func encodeComponent(s string) string {
@@ -29,21 +24,55 @@ func encodeComponent(s string) string {
 }
 
 var (
-	tag        = lazyregexp.New(`(?i)</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->`)
-	whiteSpace = lazyregexp.New(`\s+`)
+	htmlTag    = lazyregexp.New(`(?i)</?([a-z][a-z0-9]*)\b[^>]*>|<!--[\s\S]*?-->`)
+	edges      = lazyregexp.New(`(?m)^ +| +$`)
+	spaces     = lazyregexp.New(` +`)
+	emptyLines = lazyregexp.New(`\n\n\n+`)
+	lineBreak  = lazyregexp.New(`\r\n|\n`)
 )
 
-// stripTags leaves out tags and comments.
-func stripTags(s string) string { return strings.TrimSpace(tag.ReplaceAllString(s, "")) }
+// stripTags leaves out tags and comments. White space becomes one space, or lines are
+// kept.
+func stripTags(s string, lines bool) string {
+	s = strings.TrimFunc(htmlTag.ReplaceAllString(s, ""), isSpace)
+	if !lines {
+		return strings.Join(strings.FieldsFunc(s, isSpace), " ")
+	}
+	s = spaces.ReplaceAllString(edges.ReplaceAllString(s, ""), " ")
+	return emptyLines.ReplaceAllString(strings.ReplaceAll(s, "\r\n", "\n"), "\n\n")
+}
 
-// oneSpace writes one space in the place of white space.
-func oneSpace(s string) string { return whiteSpace.ReplaceAllString(s, " ") }
+// upperCase and lowerCase change letters as JavaScript does, such as ß to SS.
+func upperCase(s string) string {
+	if isASCII(s) {
+		return strings.ToUpper(s)
+	}
+	return cases.Upper(language.Und).String(s)
+}
+
+func lowerCase(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	return cases.Lower(language.Und).String(s)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
 
 // capitalize makes the first letter upper case and the others lower case.
 func capitalize(s string) string {
-	s = strings.ToLower(s)
-	_, size := utf8.DecodeRuneInString(s)
-	return strings.ToUpper(s[:size]) + s[size:]
+	u := units(lowerCase(s))
+	if len(u) == 0 {
+		return ""
+	}
+	return upperCase(ofUnits(u[:1])) + ofUnits(u[1:])
 }
 
 // titleCase capitalizes each word.
@@ -55,16 +84,37 @@ func titleCase(s string) string {
 	return strings.Join(words, " ")
 }
 
-// truncateText cuts a text beyond a number of characters, at a space if there is one.
-func truncateText(s string, most int, end string) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	for at := most; at > 0; at-- {
-		if runes[at] == ' ' {
-			return string(runes[:at]) + end
+var (
+	punctuation = lazyregexp.New(`^(?:\(|<|&lt;)?(.*?)(?:\.|,|\)|\n|&gt;)?$`)
+	webAddress  = lazyregexp.New(`^https?://`)
+	mailAddress = lazyregexp.New("(?i)^[\\w.!#$%&'*+\\-/=?^`{|}~]+@[a-z\\d-]+(\\.[a-z\\d-]+)+$")
+	domainName  = lazyregexp.New(`\.(?:org|net|com)(?::|/|$)`)
+	wordOrSpace = lazyregexp.New(`\s+|\S+`)
+)
+
+// linked writes the addresses in a text as links. Their texts have at most a number of
+// characters, or all without one.
+func linked(s string, most int, relation string) string {
+	return wordOrSpace.ReplaceAllStringFunc(s, func(word string) string {
+		address := punctuation.FindStringSubmatch(word)
+		if address == nil {
+			return word
 		}
-	}
-	return string(runes[:most]) + end
+		target, shown := address[1], address[1]
+		if u := units(shown); most >= 0 && len(u) > most {
+			shown = ofUnits(u[:most])
+		}
+		switch {
+		case webAddress.MatchString(target):
+		case strings.HasPrefix(target, "www."):
+			target = "http://" + target
+		case mailAddress.MatchString(target):
+			return `<a href="mailto:` + target + `">` + target + "</a>"
+		case domainName.MatchString(target):
+			target = "http://" + target
+		default:
+			return word
+		}
+		return `<a href="` + target + `"` + relation + ">" + shown + "</a>"
+	})
 }

@@ -45,7 +45,10 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error
 		default:
 			name := r.take()
 			if name.kind == 'a' && slices.Contains(ends, name.text) {
-				return nodes, &blockEnd{name: name, reader: r}, nil
+				if !slices.Contains(expecting, name.text) {
+					err = r.end()
+				}
+				return nodes, &blockEnd{name: name, reader: r}, err
 			}
 			n, err = p.tag(piece, name, r, opening)
 		}
@@ -59,6 +62,9 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error
 	}
 	return nodes, nil, nil
 }
+
+// expecting are the ending tags that have more than their name.
+var expecting = []string{"elif", "elseif", "case", "endblock"}
 
 // A blockEnd is the tag that ends a part of a template.
 type blockEnd struct {
@@ -103,21 +109,19 @@ func output(p piece, r *reader) (node, error) {
 }
 
 // tags are the supported tags.
-var tags = []string{"if", "for", "set", "raw", "verbatim", "filter", "switch"}
+var tags = []string{"if", "for", "set", "raw", "verbatim", "filter", "switch", "block"}
 
 // foreignTags are unsupported tags of Nunjucks, with the repair.
 var foreignTags = map[string]string{
-	"include":    "put the text of the other file here; a template reads no file",
-	"import":     "put the text of the other file here; a template reads no file",
-	"from":       "put the text of the other file here; a template reads no file",
-	"extends":    "put the text of the other file here; a template reads no file",
-	"block":      "write its text without the tag",
-	"macro":      "write its text where it is called, or in a {% for %}",
-	"call":       "write its text where it is called",
-	"asyncEach":  "write {% for %}",
-	"asyncAll":   "write {% for %}",
-	"ifAsync":    "write {% if %}",
-	"autoescape": "write the filter escape",
+	"include":   "put the text of the other file here; a template reads no file",
+	"import":    "put the text of the other file here; a template reads no file",
+	"from":      "put the text of the other file here; a template reads no file",
+	"extends":   "put the text of the other file here; a template reads no file",
+	"macro":     "write its text where it is called, or in a {% for %}",
+	"call":      "write its text where it is called",
+	"asyncEach": "write {% for %}",
+	"asyncAll":  "write {% for %}",
+	"ifAsync":   "write {% if %}",
 }
 
 // tag reads a tag, with all up to its end.
@@ -127,7 +131,7 @@ func (p *parser) tag(at piece, name token, r *reader, within string) (node, erro
 	}
 	defer func() { p.depth-- }()
 	switch name.text {
-	case "if", "elseif":
+	case "if":
 		return p.ifTag(r)
 	case "for":
 		return p.forTag(at, r)
@@ -137,6 +141,8 @@ func (p *parser) tag(at piece, name token, r *reader, within string) (node, erro
 		return p.filterTag(at, r)
 	case "switch":
 		return p.switchTag(r)
+	case "block":
+		return p.blockTag(r)
 	}
 	shown := "{% " + name.text + " %}"
 	if hint := foreignTags[name.text]; hint != "" {
@@ -226,6 +232,9 @@ func (p *parser) switchTag(r *reader) (node, error) {
 			cases = append(cases, b)
 		}
 	}
+	if err == nil && len(cases) == 0 {
+		err = r.unexpected(end.name, "case")
+	}
 	return func(x *execution) error { return x.choose(value, cases) }, err
 }
 
@@ -300,6 +309,27 @@ func (p *parser) setValue(at piece, r *reader) (expr, error) {
 	}
 	nodes, _, err := p.nodes("set", "endset")
 	return func(x *execution) (any, error) { return x.capture(at.at, nodes) }, err
+}
+
+// blockTag reads a block, whose text is written where it is. What it sets stays in it.
+func (p *parser) blockTag(r *reader) (node, error) {
+	name := r.take()
+	if name.kind != 'a' {
+		return nil, r.unexpected(name, "a name")
+	}
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	nodes, end, err := p.nodes("block", "endblock")
+	if err == nil {
+		_, _ = end.reader.accept(name.text)
+		err = end.reader.end()
+	}
+	return func(x *execution) error {
+		x.frames = append(x.frames, map[string]any{})
+		defer func() { x.frames = x.frames[:len(x.frames)-1] }()
+		return x.run(nodes)
+	}, err
 }
 
 func (p *parser) filterTag(at piece, r *reader) (node, error) {

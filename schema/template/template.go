@@ -104,7 +104,7 @@ type Filter func(args []json.RawMessage) (json.RawMessage, error)
 
 // isTemplate reports whether anything of a text is filled in.
 func isTemplate(text string) bool {
-	return strings.Contains(text, "{{") || strings.Contains(text, "{%") || strings.Contains(text, "{#")
+	return strings.Contains(text, "{{") || strings.Contains(text, "{%") || strings.Contains(text, "{#") || strings.Contains(text, "#}")
 }
 
 // Fill fills the variables into a text; an unknown one is empty. The error is an

@@ -29,9 +29,9 @@ func TestFill(t *testing.T) {
 		// Values.
 		{"Hi {{ name }}{{nope}}{{ nope.deeper }}!", "Hi ann lee!"},
 		{"{{ n }} {{ big }} {{ yes }} {{ none }} {{ 1/3 }} {{ 7 // 2 }} {{ 2 ** 3 }} {{ -7 % 4 }} {{ 1/0 }} {{ 10 / 2 }}", "1.5 12345678901234567890 true  0.3333333333333333 3 8 -3 Infinity 5"},
-		{"{{ o }} {{ list }} {{ o.a.b[0] }} {{ o['a'] }} {{ list[1] }} {{ list.length }} {{ name.length }} {{ vars.name }}", `{"z":1,"a":{"b":[7]}} ["b","a","C"] 7 {"b":[7]} a 3 7 ann lee`},
+		{"{{ o }} {{ list }} {{ o.a.b[0] }} {{ o['a'] }} {{ list[1] }} {{ list.length }} {{ name.length }} {{ vars.name }}", `{"z":1,"a":{"b":[7]}} b,a,C 7 {"b":[7]} a 3 7 ann lee`},
 		{`{{ 'a' ~ 1 }} {{ "a" + 2 }} {{ 1 + 2 }} {{ "it's \"q\"\n" }}`, "a1 a2 3 it's \"q\"\n"},
-		{"{{ [1, 'x', {k: true}] }} {{ {a: 1, 'b': [2]} }}", `[1,"x",{"k":true}] {"a":1,"b":[2]}`},
+		{"{{ [1, 'x', {k: true}] }} {{ [1, ['x', none], true] }} {{ {a: 1, 'b': [2]} }}", `[1,"x",{"k":true}] 1,x,,true {"a":1,"b":[2]}`},
 		// Comparisons and conditions.
 		{"{{ 1 == '1' }} {{ 1 === '1' }} {{ none == nope }} {{ 'a' < 'b' }} {{ 2 >= 2 }} {{ 1 != 2 }}", "true false true true true true"},
 		{"{{ 'a' in list }} {{ 'x' not in list }} {{ 'nn' in name }} {{ 'z' in o }}", "true true true true"},
@@ -57,10 +57,10 @@ func TestFill(t *testing.T) {
 		{"{{ list | length }} {{ o | length }} {{ nope | length }} {{ list | first }}{{ list | last }} {{ 'a b-c' | wordcount }}", "3 2 0 bC 3"},
 		{"{{ html | escape }} {{ html | safe }} {{ html | striptags }} {{ 'a b&c' | urlencode }}", `&lt;b&gt;&quot;x&quot;&lt;/b&gt; <b>"x"</b> "x" a%20b%26c`},
 		{"{{ 2.5 | round }} {{ 1.234 | round(2) }} {{ 1.2 | round(0, 'ceil') }} {{ '42px' | int }} {{ 'x' | int(7) }} {{ '1.5e1z' | float }} {{ -3 | abs }}", "3 1.23 2 42 7 15 3"},
-		{"{{ 'one two three' | truncate(8) }} {{ 'one two' | truncate(5, true, '…') }} {{ 'a\nb' | indent(2, true) }} |{{ 'x' | center(4) }}|", "one two... one t…   a\n  b |x |"},
+		{"{{ 'one two three' | truncate(8) }} {{ 'one two' | truncate(5, true, '…') }} {{ 'a\nb' | indent(2, true) }} |{{ 'x' | center(4) }}|", "one two... one t…   a\n  b | x  |"},
 		{"{{ o | dump(2) }}", "{\n  \"z\": 1,\n  \"a\": {\n    \"b\": [\n      7\n    ]\n  }\n}"},
 		{"{{ [1, 2, 3, 4] | select('odd') | join }} {{ [0, 1] | reject | join }} {{ people | selectattr('admin') | length }} {{ people | rejectattr('admin') | join('', 'name') }}", "13 0 1 Bo"},
-		{"{{ [1, 2] | sum }} {{ people | sum('age') }} {{ [1, 2, 3] | batch(2, 0) }} {{ [1, 2, 3] | slice(2) }} {{ people | groupby('name') | length }}", "3 34 [[1,2],[3]] [[1,2],[3]] 2"},
+		{"{{ [1, 2] | sum }} {{ people | sum('age') }} {{ [1, 2, 3] | batch(2, 0) }} {{ [1, 2, 3] | slice(2) }} {{ people | groupby('name') | length }}", "3 34 1,2,3 1,2,3 2"},
 		{"{% for k, v in o | dictsort %}{{ k }}{% endfor %} {% for p in o | list %}{{ p.key }}{% endfor %} {% filter upper %}a{{ n }}b{% endfilter %}", "az za A1.5B"},
 		{"{{ name.toUpperCase() }} {{ 'a,b'.split(',')[1] }} {{ list.join('') }} {{ name.includes('ann') }} {{ name.startsWith('lee') }}", "ANN LEE b baC true false"},
 	} {
@@ -89,12 +89,12 @@ func TestFillErrors(t *testing.T) {
 		{"{{ a | random }}", "1:8 the filter random is not known; name one item; a case has to be the same on every run"},
 		{"{{ a | shout }}", "1:8 the filter shout is not known; write the text without it, or name a file with the filter under `nunjucksFilters`"},
 		{"{{ fetch('x') }}", "1:4 the function fetch is not known; write the text without it"},
-		{"{{ a.constructor('x') }}", "1:6 the method constructor is not known; write the text without it"},
+		{"{{ a.constructor('x') }}", "1:6 constructor takes a value that is there; correct the argument, or give the variable a value that it takes"},
 		{"{{ a() }}", "1:4 the function a is not known; write the text without it"},
 		{"{{ a is evn }}", "1:9 the test evn is not known; did you mean even?"},
-		{"{{ a[1:2] }}", "1:7 a slice of a list or a text is not read; use the filters first and last, or name each item"},
+		{"{{ a[1:2] }}", "1:7 Nunjucks has no slice of a list or a text; use the filters first and last, the method slice, or name each item"},
 		{"{{ 1 in 2 }}", "1:6 in looks into a text, a list or an object; correct the expression, or give the variable a value"},
-		{"{{ 5 | join }}", "1:8 this filter or function takes a list; correct the argument, or give the variable a value that it takes"},
+		{"{{ 5 | join }}", "1:8 join takes a list; correct the argument, or give the variable a value that it takes"},
 	} {
 		var e template.Engine
 		_, err := e.Fill(nil, tt.text)

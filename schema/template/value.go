@@ -4,15 +4,24 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode"
+	"unicode/utf16"
 )
+
+// Values are as JavaScript has them: nil is its null, float64 and json.Number its
+// numbers, string, bool, []any and *Object the rest.
 
 // undefined is the value of something missing.
 type undefined struct{}
 
-// An Object keeps its fields in the order of writing.
+// A marked text came out of escape or safe. It is an object that has a text.
+type marked string
+
+// An Object keeps its fields in JavaScript's order: whole numbers, then the others as
+// they were written.
 type Object struct {
 	Keys   []string
 	Values map[string]any
@@ -21,13 +30,35 @@ type Object struct {
 // Set adds a field, or replaces its value.
 func (o *Object) Set(key string, value any) {
 	if _, known := o.Values[key]; !known {
-		o.Keys = append(o.Keys, key)
+		at := len(o.Keys)
+		if n, isIndex := index(key); isIndex {
+			at = slices.IndexFunc(o.Keys, func(k string) bool {
+				m, ok := index(k)
+				return !ok || m > n
+			})
+		}
+		if at < 0 {
+			at = len(o.Keys)
+		}
+		o.Keys = slices.Insert(o.Keys, at, key)
 	}
 	o.Values[key] = value
 }
 
 // newObject returns an object without fields.
 func newObject() *Object { return &Object{Values: map[string]any{}} }
+
+// newList returns an empty list that is equal to no other.
+func newList(room int) []any { return make([]any, 0, max(room, 1)) }
+
+// index returns the number that a key is, if it is one as JavaScript writes it.
+func index(key string) (int, bool) {
+	if key == "" || len(key) > 9 || key[0] == '0' && len(key) > 1 || strings.Trim(key, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(key)
+	return n, err == nil
+}
 
 // decode parses a JSON value; an unreadable one is undefined.
 func decode(raw json.RawMessage) any {
@@ -65,7 +96,7 @@ func decodeNext(dec *json.Decoder) (any, error) {
 }
 
 func decodeList(dec *json.Decoder) (any, error) {
-	list := []any{}
+	list := newList(0)
 	for dec.More() {
 		item, err := decodeNext(dec)
 		if err != nil {
@@ -125,8 +156,24 @@ func truthy(value any) bool {
 	return true
 }
 
-// number converts a value to a number, or NaN.
+// number converts a value to a number, or NaN. A list is the number of its one item.
 func number(value any) float64 {
+	for range maxDepth {
+		list, isList := value.([]any)
+		switch {
+		case !isList:
+			return simpleNumber(value)
+		case len(list) == 0 || len(list) == 1 && absent(list[0]):
+			return 0
+		case len(list) > 1 || isBool(list[0]):
+			return math.NaN()
+		}
+		value = list[0]
+	}
+	return math.NaN()
+}
+
+func simpleNumber(value any) float64 {
 	switch v := value.(type) {
 	case nil:
 		return 0
@@ -141,15 +188,40 @@ func number(value any) float64 {
 		f, _ := v.Float64() // infinite if it is too large
 		return f
 	case string:
-		s := strings.TrimSpace(v)
-		if s == "" {
-			return 0
-		}
-		if f, err := strconv.ParseFloat(s, 64); err == nil && !strings.ContainsAny(s, "_pPnN") {
-			return f
-		}
+		return textNumber(v)
+	case marked:
+		return textNumber(string(v))
 	}
 	return math.NaN()
+}
+
+// textNumber converts a text as JavaScript's Number does.
+func textNumber(s string) float64 {
+	s = strings.TrimFunc(s, isSpace)
+	if s == "" {
+		return 0
+	}
+	lower := strings.ToLower(s)
+	if len(lower) > 2 && lower[0] == '0' && strings.IndexByte("xob", lower[1]) >= 0 && !strings.Contains(lower, "_") {
+		if n, err := strconv.ParseUint(lower, 0, 64); err == nil {
+			return float64(n)
+		}
+		return math.NaN()
+	}
+	switch s {
+	case "Infinity", "+Infinity":
+		return math.Inf(1)
+	case "-Infinity":
+		return math.Inf(-1)
+	}
+	if strings.ContainsAny(lower, "_xpin") {
+		return math.NaN()
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return math.NaN()
+	}
+	return f
 }
 
 // written formats a number as JavaScript does.
@@ -176,6 +248,8 @@ func Text(value any) (string, bool) {
 		return "", true
 	case string:
 		return v, true
+	case marked:
+		return string(v), true
 	case bool:
 		return strconv.FormatBool(v), true
 	case float64:
@@ -203,7 +277,7 @@ type dumper struct {
 
 // dump writes a value. It reports whether the bound was large enough.
 func (d *dumper) dump(value any, depth int) bool {
-	if d.out.Len() > d.most || depth > 100 {
+	if d.out.Len() > d.most || depth > maxDepth {
 		return false
 	}
 	switch v := value.(type) {
@@ -211,8 +285,13 @@ func (d *dumper) dump(value any, depth int) bool {
 		return d.list(v, depth)
 	case *Object:
 		return d.object(v, depth)
+	case marked:
+		o := newObject()
+		o.Set("val", string(v))
+		o.Set("length", float64(length(string(v))))
+		return d.object(o, depth)
 	case string:
-		d.out.WriteString(quote(v))
+		d.quote(v)
 	case nil, undefined:
 		d.out.WriteString("null")
 	case float64:
@@ -264,7 +343,8 @@ func (d *dumper) object(v *Object, depth int) bool {
 		}
 		first = false
 		d.line(depth + 1)
-		d.out.WriteString(quote(key) + ":")
+		d.quote(key)
+		d.out.WriteByte(':')
 		if d.indent != "" {
 			d.out.WriteByte(' ')
 		}
@@ -279,24 +359,23 @@ func (d *dumper) object(v *Object, depth int) bool {
 	return true
 }
 
-// quote returns a text as JSON, with <, > and & unescaped.
-func quote(s string) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string
-	return strings.TrimSuffix(out.String(), "\n")
-}
+// short are the characters that JSON writes with a letter.
+var short = map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
 
-// looseEqual implements JavaScript's ==. Lists and objects equal only themselves.
-func looseEqual(a, b any) bool {
-	if absent(a) || absent(b) {
-		return absent(a) && absent(b)
+// quote writes a text as JSON, and escapes no more than JavaScript does.
+func (d *dumper) quote(s string) {
+	d.out.WriteByte('"')
+	for _, r := range s {
+		switch escape := short[r]; {
+		case escape != "":
+			d.out.WriteString(escape)
+		case r < ' ':
+			d.out.WriteString(`\u00` + string("0123456789abcdef"[r>>4]) + string("0123456789abcdef"[r&15]))
+		default:
+			d.out.WriteRune(r)
+		}
 	}
-	if isNumber(a) != isNumber(b) || isBool(a) != isBool(b) {
-		return isSimple(a) && isSimple(b) && number(a) == number(b)
-	}
-	return strictEqual(a, b)
+	d.out.WriteByte('"')
 }
 
 // strictEqual implements JavaScript's ===.
@@ -304,11 +383,13 @@ func strictEqual(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
 		y, ok := b.([]any)
-		return ok && len(x) > 0 && len(x) == len(y) && &x[0] == &y[0]
+		return ok && len(x) == len(y) && cap(x) > 0 && cap(y) > 0 && &x[:1][0] == &y[:1][0]
 	case *Object:
 		return a == b
 	case float64, json.Number:
 		return isNumber(b) && number(a) == number(b)
+	case marked:
+		return false
 	}
 	if _, isList := b.([]any); isList {
 		return false
@@ -334,26 +415,41 @@ func isNumber(v any) bool {
 // isBool reports whether a value is true or false.
 func isBool(v any) bool { _, ok := v.(bool); return ok }
 
-func isSimple(v any) bool { _, ok := Text(v); return ok }
-
-// less implements JavaScript's <.
-func less(a, b any) bool {
-	x, isText := a.(string)
-	if y, both := b.(string); isText && both {
-		return x < y
+// isThing reports whether a value is an object of JavaScript.
+func isThing(v any) bool {
+	switch v.(type) {
+	case []any, *Object, marked:
+		return true
 	}
-	return number(a) < number(b)
+	return false
 }
 
-// length counts the characters, items or fields of a value.
-func length(value any) int {
-	switch v := value.(type) {
-	case string:
-		return utf8.RuneCountInString(v)
-	case []any:
-		return len(v)
-	case *Object:
-		return len(v.Keys)
+// units returns a text in units of UTF-16, as JavaScript counts it.
+func units(s string) []uint16 { return utf16.Encode([]rune(s)) }
+
+// ofUnits returns the text of units.
+func ofUnits(u []uint16) string { return string(utf16.Decode(u)) }
+
+// length counts the units of a text in UTF-16.
+func length(s string) int {
+	n := 0
+	for _, r := range s {
+		n += utf16.RuneLen(r)
 	}
-	return 0
+	return n
+}
+
+// letters returns a text as a list of its units.
+func letters(s string) []any {
+	u := units(s)
+	list := newList(len(u))
+	for i := range u {
+		list = append(list, ofUnits(u[i:i+1]))
+	}
+	return list
+}
+
+// isSpace reports whether JavaScript's \s is a character.
+func isSpace(r rune) bool {
+	return r == '\ufeff' || r != '\u0085' && unicode.IsSpace(r)
 }

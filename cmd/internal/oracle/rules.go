@@ -1,7 +1,9 @@
 package oracle
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -42,6 +44,64 @@ func RuleOf(row Row, theirs, ours string) string {
 	}
 	for _, rule := range Rules {
 		if rule.fits(row, theirs, ours) {
+			return rule.Name
+		}
+	}
+	return ""
+}
+
+// A TemplateRule is about templates that Gavel fills in otherwise on purpose.
+type TemplateRule struct {
+	Name string
+	// Page is what the page of the format says of it.
+	Page string
+	// fits reports whether a template that differs is one of the rule's. Refused is
+	// whether Gavel names what it does not read.
+	fits func(text string, theirs, ours Filled, refused bool) bool
+}
+
+// TemplateRules are all rules about templates.
+var TemplateRules = []TemplateRule{
+	{
+		Name: "refused by name", Page: "a row with one of these or with an `{{ env.X }}` that `env` of the file does not set is skipped, and a warning names the line",
+		fits: func(_ string, _, _ Filled, refused bool) bool { return refused },
+	},
+	{
+		Name: "objects are JSON", Page: "an object, and a list that has one, is filled in as compact JSON, not as `[object Object]`",
+		fits: func(_ string, theirs, ours Filled, _ bool) bool {
+			return !ours.Failed && (strings.Contains(theirs.Text, "[object Object]") || strings.Contains(theirs.Text, "%5Bobject%20Object%5D"))
+		},
+	},
+	{
+		Name: "typing errors", Page: "a tag or a `raw` that is never closed, a name with a quote or a sign such as `@`, and a comparison behind a test (`is odd == true`)",
+		fits: func(text string, _, ours Filled, refused bool) bool {
+			return ours.Failed && !refused && slices.Contains([]string{"{% raw %}x", "{{ `x` }}", "{{ @ }}", "{{ n is odd == true }}"}, text)
+		},
+	},
+	{
+		Name: "vars", Page: "`{{ vars }}` has all variables, unless one of them has that name",
+		fits: func(text string, theirs, ours Filled, _ bool) bool {
+			return strings.HasPrefix(text, "{{ vars") && theirs.Text == "" && !ours.Failed
+		},
+	},
+	{
+		Name: "powers", Page: "the last digits of a power (`**`) may differ",
+		fits: func(text string, theirs, ours Filled, _ bool) bool {
+			a, err := strconv.ParseFloat(theirs.Text, 64)
+			b, wrong := strconv.ParseFloat(ours.Text, 64)
+			return strings.Contains(text, "**") && err == nil && wrong == nil && math.Abs(a-b) <= 1e-14*math.Abs(a)
+		},
+	},
+}
+
+// TemplateRuleOf returns the name of the first rule of a template that differs; empty
+// for one that does not, and for one without a rule.
+func TemplateRuleOf(text string, theirs, ours Filled, refused bool) string {
+	if theirs == ours || theirs.Failed && ours.Failed {
+		return ""
+	}
+	for _, rule := range TemplateRules {
+		if rule.fits(text, theirs, ours, refused) {
 			return rule.Name
 		}
 	}

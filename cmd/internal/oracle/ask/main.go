@@ -16,9 +16,13 @@ import (
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo")
 	node := flag.String("node", "node", "the program that runs it")
-	out := flag.String("out", "cmd/internal/oracle/answers/promptfoo.txt", "the file that gets the answers")
+	answers := flag.String("answers", "cmd/internal/oracle/answers", "the folder that gets the answers")
 	flag.Parse()
-	if err := ask(*node, *modules, *out); err != nil {
+	err := fill(*node, *modules, filepath.Join(*answers, "nunjucks.jsonl"))
+	if err == nil {
+		err = ask(*node, *modules, filepath.Join(*answers, "promptfoo.txt"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
