@@ -24,7 +24,7 @@ func TestAScanKeepsLittleOfACase(t *testing.T) {
 		files fstest.MapFS
 	}{{"one dialect", fsOf(tests)}, {"all dialects", mixed(n)}} {
 		t.Run(tt.name, func(t *testing.T) {
-			// What a first scan leaves behind once, such as compiled patterns, is no case's.
+			// A first scan compiles patterns, which belong to no case.
 			if _, err := Scan(t.Context(), tt.files, Options{Settings: settings}); err != nil {
 				t.Fatal(err)
 			}

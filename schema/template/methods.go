@@ -86,7 +86,7 @@ var methods = map[string]map[string]function{
 		s, err := c.string(c.arg(0))
 		o, _ := c.value.(*Object)
 		if o == nil {
-			return nil, errorAt(c.x.source, c.at, "hasOwnProperty of a value that is no object is not read", "write the operator in")
+			return nil, errorAt(c.x.source, c.at, "hasOwnProperty is read for objects only", "write the operator in")
 		}
 		_, has := o.Values[s]
 		return has, err

@@ -45,10 +45,7 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error
 		default:
 			name := r.take()
 			if name.kind == 'a' && slices.Contains(ends, name.text) {
-				if !slices.Contains(expecting, name.text) {
-					err = r.end()
-				}
-				return nodes, &blockEnd{name: name, reader: r}, err
+				return nodes, &blockEnd{name: name, reader: r}, r.endOf(name)
 			}
 			n, err = p.tag(piece, name, r, opening)
 		}
@@ -65,6 +62,14 @@ func (p *parser) nodes(opening string, ends ...string) ([]node, *blockEnd, error
 
 // expecting are the ending tags that have more than their name.
 var expecting = []string{"elif", "elseif", "case", "endblock"}
+
+// endOf holds that an ending tag has its name alone, unless it is one of those.
+func (r *reader) endOf(tag token) error {
+	if slices.Contains(expecting, tag.text) {
+		return nil
+	}
+	return r.end()
+}
 
 // A blockEnd is the tag that ends a part of a template.
 type blockEnd struct {
@@ -311,7 +316,7 @@ func (p *parser) setValue(at piece, r *reader) (expr, error) {
 	return func(x *execution) (any, error) { return x.capture(at.at, nodes) }, err
 }
 
-// blockTag reads a block, whose text is written where it is. What it sets stays in it.
+// blockTag reads a block, whose text is written where it is. A set in it ends with it.
 func (p *parser) blockTag(r *reader) (node, error) {
 	name := r.take()
 	if name.kind != 'a' {

@@ -41,7 +41,7 @@ var testNames = []string{
 	"callable", "defined", "undefined", "divisibleby(2)", "escaped", "equalto(3)", "eq('42')", "sameas(true)", "even", "odd", "falsy", "truthy", "ge(3)", "gt(2)", "greaterthan(3)", "le(3)", "lt(3)", "lessthan(3)", "ne(3)", "lower", "upper", "none", "null", "number", "string", "boolean", "iterable", "mapping", "not defined", "not string",
 }
 
-// operators stand between two values.
+// operators are written between two values.
 var operators = []string{"==", "!=", "===", "!==", "<", ">", "<=", ">=", "in", "not in", "+", "-", "*", "/", "//", "%", "**", "~", "and", "or"}
 
 // operands are of each kind.
