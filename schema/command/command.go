@@ -53,6 +53,19 @@ type Reader struct {
 	Lookup func(document.Reference) document.Lookup
 }
 
+// FolderAbove is [Reader.Folder] for a format whose folders are also found from the
+// folders above the file, up to the root. The nearest is taken.
+func (r Reader) FolderAbove(file, cwd string) (string, *schema.Problem) {
+	dir, first := r.Folder(file, cwd)
+	for first != nil && first.Rule == "missing-file" && path.Dir(file) != "." {
+		file = path.Dir(file)
+		if found, problem := r.Folder(file, cwd); problem == nil {
+			return found, nil
+		}
+	}
+	return dir, first
+}
+
 // Folder returns the folder in which a command runs: cwd, relative to the folder of the
 // file that names it, or that folder if cwd is empty. The problem has no position; nil
 // if there is none.
@@ -141,6 +154,9 @@ var extensions = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".
 // file finds the file that a word of the command names, if it names one.
 func (b *builder) file(word string, i int) string {
 	dotted := strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+	if strings.Contains(word, "{{") {
+		return "" // a path that is known when the program starts
+	}
 	if !dotted && (strings.HasPrefix(word, "/") || strings.HasPrefix(word, "-") || word == "." || word == "..") {
 		return "" // of the machine, or an option
 	}
@@ -160,7 +176,11 @@ func (b *builder) file(word string, i int) string {
 	// A file that appears where it is looked for first is another program.
 	found := b.Lookup(document.Reference{At: schema.Position{File: path.Join(b.line.Dir, "-")}, Path: word, Role: "program", Most: MaxFile})
 	b.Inputs = append(b.Inputs, found.Inputs...)
+	written := i > 0 && !slices.Contains(extensions, path.Ext(word)) // an argument may name what the program writes
 	for _, p := range found.Problems {
+		if written && p.Rule == "missing-file" {
+			continue
+		}
 		p.Position = b.line.At(i)
 		if p.Rule == "found-above" {
 			p.Message = fmt.Sprintf("%s is not in the folder that the program runs in; %s is taken", word, found.File.Path)

@@ -51,6 +51,9 @@ func TestProgram(t *testing.T) {
 		{"outside", files(), false, []string{"../../../j.py"}, "../../../j.py", "", "", "1:1: error: the path \"../../../j.py\" leaves the repository; name a file inside it"},
 		{"a module", files("a/b/judges/j.py", "a/b/judges/lib.py", "a/b/other.py"), false, []string{"python", "-m", "judges.j"}, "python -m judges.j", "a/b/judges/j.py a/b/judges/lib.py", "", ""},
 		{"data", files("a/b/j.py", "rules/r.json", "rules/s.json"), false, []string{"python", "j.py", "../../rules/r.json"}, "python j.py ../../rules/r.json", "a/b/j.py rules/r.json", "", ""},
+		{"what it writes", files("a/b/j.py"), false, []string{"python", "j.py", "./report.json", "--out", "../made"}, "python j.py ./report.json --out ../made", "a/b/j.py", "a/b/report.json a/report.json report.json a/made made", ""},
+		{"a program that is missing", files(), false, []string{"./made"}, "./made", "", "a/b/made a/made made", "1:1: error: the file a/b/made does not exist; add it or correct the path"},
+		{"in the workspace", files(), false, []string{"sh", "{{workspace_path}}/setup.sh"}, "sh {{workspace_path}}/setup.sh", "", "", ""},
 		{"in the root", files("j.py", "k.py", "x.txt", "lib/l.py"), false, []string{"python", "../../j.py"}, "python ../../j.py", "j.py k.py", "", ""},
 		{"options", files("a/b/-m"), false, []string{"python", "-m", "judge", "/usr/lib/j.py", ".."}, "python -m judge /usr/lib/j.py ..", "", "", ""},
 	} {
@@ -97,6 +100,22 @@ func TestFolder(t *testing.T) {
 		{"../../..", "path-escapes"}, {"nowhere", "missing-file"}, {`..\b`, "path-backslash"}, {"/judges/j.py", "missing-file"}, {"a\x00", "path-escapes"},
 	} {
 		got, problem := r.Folder("a/b/suite.yaml", tt.cwd)
+		if problem != nil {
+			got = problem.Rule
+		}
+		if got != tt.want {
+			t.Errorf("%q is %s, want %s", tt.cwd, got, tt.want)
+		}
+	}
+}
+
+// TestFolderAbove finds a folder from the folders above the suite, the nearest first.
+func TestFolderAbove(t *testing.T) {
+	r := command.Reader{Source: document.Source{FS: files("judges/j.py", "a/near/j.py", "near/j.py")}}
+	for _, tt := range []struct{ cwd, want string }{
+		{"", "a/b"}, {"./judges", "judges"}, {"a/b", "a/b"}, {"near", "a/near"}, {"../judges", "judges"}, {"../../..", "path-escapes"}, {"nowhere", "missing-file"}, {`..\b`, "path-backslash"},
+	} {
+		got, problem := r.FolderAbove("a/b/suite.yaml", tt.cwd)
 		if problem != nil {
 			got = problem.Rule
 		}

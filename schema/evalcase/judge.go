@@ -162,11 +162,11 @@ func (c *compiler) config(p document.Place, def string) json.RawMessage {
 	return raw
 }
 
-// program reads the command at a position, with its source files. It runs in cwd, else
-// in the folder of the file that names it.
+// program reads the command at a position, with its source files. It runs in cwd, which
+// is also looked for in the folders above, else in the folder of the file that names it.
 func (c *compiler) program(p, script document.Place) *evaluator.Program {
 	reader := command.Reader{Source: c.Source, Lookup: c.Read}
-	dir, problem := reader.Folder(p.Doc.File, p.Text("cwd"))
+	dir, problem := reader.FolderAbove(p.Doc.File, p.Text("cwd"))
 	if problem != nil {
 		problem.Position = p.At("cwd")
 		c.fail(*problem)
