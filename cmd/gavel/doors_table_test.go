@@ -66,10 +66,10 @@ func fourWords(more map[string]string) map[string]string {
 	return files
 }
 
-// limited is a shop of twenty cases like these, under a gate, and briefly is its change.
-func limited(gate string) map[string]string {
+// limited is a shop of n cases like these, under a gate, and briefly is its change.
+func limited(n int, gate string) map[string]string {
 	files := fourWords(map[string]string{"gavel.yaml": usual("gate: {" + gate + "}\n")})
-	for i := range 20 {
+	for i := range n {
 		id := fmt.Sprintf("c%d", i)
 		files[at(id)] = strings.ReplaceAll(files[at("c0")], "c0", id)
 	}
@@ -839,51 +839,51 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		want: outcome{gate: "fail", some: true},
 	},
 	{
-		// 20 of 20 are 1: by t(0.975, 19) the limit may be .187 below.
-		name: "min_score that is proved", base: limited("min_score: 0.8"), head: briefly, answer: allFour,
+		// 20 of 20 are 1: by t(0.99, 19)·√(.25·.75/20) the limit may be .246 below.
+		name: "min_score that is proved", base: limited(20, "min_score: 0.75"), head: briefly, answer: allFour,
 		want:   outcome{gate: "pass", calls: calls(1, 1)},
 		unlike: unscored,
 	},
 	{
-		// 20 may be .1797 below, and 60 .098.
-		name: "min_score that is proved when all are measured again", base: limited("min_score: 0.83"), head: briefly, answer: allFour,
+		// 20 may be .218 below, and 60 .103.
+		name: "min_score that is proved when all are measured again", base: limited(20, "min_score: 0.83"), head: briefly, answer: allFour,
 		want:   outcome{gate: "pass", reason: "no case regressed", calls: calls(1, 3)},
 		unlike: unscored,
 	},
 	{
-		// The mean of 16 cases is (1 + .75 + .75)/3 and of 4 .75, so .817; it may be .075 more.
-		name: "min_score that is missed when all are measured again", base: limited("min_score: 0.9"), head: briefly, answer: first,
+		// The mean of 16 cases is (1 + .75 + .75)/3 and of 4 .75, so .817; it may be .079 more.
+		name: "min_score that is missed when all are measured again", base: limited(20, "min_score: 0.9"), head: briefly, answer: first,
 		want:   outcome{gate: "fail", reason: "score 0.817 in 3 measurements of each case is below min_score 0.9", calls: calls(1, 3)},
 		unlike: unscored,
 	},
 	{
-		// 60 of 60 may be 2.021075·√(.05·.95/60) below.
-		name: "min_score that is not proved", base: limited("min_score: 0.95"), head: briefly, answer: allFour,
-		want:   outcome{gate: "undetermined", reason: "score 1.000 may be below min_score 0.95 (± 0.057 in 3 measurements of each case)", calls: calls(1, 3)},
+		// 60 of 60 may be 2.12291·√(.05·.95/60) below.
+		name: "min_score that is not proved", base: limited(20, "min_score: 0.95"), head: briefly, answer: allFour,
+		want:   outcome{gate: "undetermined", reason: "score 1.000 may be below min_score 0.95 (± 0.060 in 3 measurements of each case)", calls: calls(1, 3)},
 		unlike: unscored,
 	},
 	{
-		name: "max_drop that is not proved, and passes", base: limited("max_drop: 0.05, unsure: notice"), head: briefly, answer: allFour,
+		name: "max_drop that is not proved, and passes", base: limited(20, "max_drop: 0.05, unsure: notice"), head: briefly, answer: allFour,
 		want: outcome{
-			gate: "pass", reason: "score may have fallen by more than max_drop 0.05: by 0.000 (± 0.057 in 3 measurements of each case)",
+			gate: "pass", reason: "score may have fallen by more than max_drop 0.05: by 0.000 (± 0.060 in 3 measurements of each case)",
 			notice: "score may have fallen by more than max_drop 0.05", calls: calls(3, 3),
 		},
 		unlike: unscored,
 	},
 	{
-		// All fell by .25: by t·√(.23/20) = .224 they may have fallen less.
-		name: "max_drop that is exceeded", base: limited("max_drop: 0.02"), head: briefly, answer: threeOfFour,
+		// All of 40 fell by .25, and by t(0.99, 39)·√(.23/40) = .184 less.
+		name: "max_drop that is exceeded", base: limited(40, "max_drop: 0.02"), head: briefly, answer: threeOfFour,
 		want:   outcome{gate: "fail", reason: "score fell by 0.250, max_drop is 0.02", calls: calls(1, 1)},
 		unlike: unscored,
 	},
 	{
-		name: "max_drop that is kept", base: limited("max_drop: 0.2"), head: briefly, answer: allFour,
+		name: "max_drop that is kept", base: limited(20, "max_drop: 0.25"), head: briefly, answer: allFour,
 		want:   outcome{gate: "pass", calls: calls(1, 1)},
 		unlike: unscored,
 	},
 	{
 		// A twentieth of the weight fell by .25: by .0125 in all.
-		name: "max_drop of a group", base: withBank(limited("max_drop: 0.02}\nstatuses: groups\nreuse: {mode: on")), head: briefly, answer: threeOfFour,
+		name: "max_drop of a group", base: withBank(limited(20, "max_drop: 0.02}\nstatuses: groups\nreuse: {mode: on")), head: briefly, answer: threeOfFour,
 		want: outcome{
 			gate: "pass", groups: map[string]string{"shop": "fail", "bank": "pass"}, calls: calls(3, 3),
 		},

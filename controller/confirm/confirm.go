@@ -29,8 +29,8 @@
 // about the same time. It does not need a valid history. Stopping early loses
 // differences and never adds one.
 //
-// A mean that is exactly at a limit is taken for held, or for broken, in at most about
-// 2.5 % each by the first outcomes, and in as many by the two further rounds.
+// A mean that is exactly at a limit is taken for held, or for broken, in about 1 % each by
+// the first outcomes, and in 2 % by the two further rounds.
 package confirm
 
 import (

@@ -64,8 +64,8 @@ func TestJudge(t *testing.T) {
 		{"one case cannot move the mean above", confirm.Limit{Least: .8, Sum: 2, Weight: 3}, once(1), confirm.LimitResult{State: confirm.LimitBroken, Mean: .75, Rounds: 1}},
 		{"one case cannot make such a fall", confirm.Limit{Least: -.3, Paired: true, Weight: 3}, once(-1), confirm.LimitResult{State: confirm.LimitHeld, Mean: -.25, Rounds: 1}},
 		{"one case may make such a fall", confirm.Limit{Least: -.2, Paired: true, Weight: 3}, once(-1), confirm.LimitResult{State: confirm.LimitOpen, Mean: -.25, Margin: unknown, Rounds: 1}},
-		// Two clusters, s² = ½ between them: t(0.975, 1) = 12.706205, times √¼ = 6.3531.
-		{"turns of two conversations", confirm.Limit{Least: .5}, together, confirm.LimitResult{State: confirm.LimitOpen, Mean: .5, Margin: 6.35310, Rounds: 1}},
+		// Two clusters, s² = ½ between them: t(0.99, 1) = 31.820516, times √¼.
+		{"turns of two conversations", confirm.Limit{Least: .5}, together, confirm.LimitResult{State: confirm.LimitOpen, Mean: .5, Margin: 15.91026, Rounds: 1}},
 	} {
 		got := tt.limit.Judge(tt.cases)
 		if diff := cmp.Diff(tt.want, got, cmpopts.EquateApprox(0, 1e-5)); diff != "" {
@@ -94,18 +94,18 @@ func TestLimits(t *testing.T) {
 		// asked counts the measurements at base and head.
 		asked [2]int
 	}{
-		// 20 of 20: margin 2.093024·√(.2·.8/20) = .187 at a limit of .8, and .198 at .77.
-		{"all pass", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: .8}, [2]float64{1, 1}, confirm.LimitHeld, [2]int{}},
+		// 20 of 20: margin 2.539483·√(.25·.75/20) = .246 at a limit of .75.
+		{"all pass", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: .75}, [2]float64{1, 1}, confirm.LimitHeld, [2]int{}},
 		{"all pass, nearer", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: .83}, [2]float64{1, 1}, confirm.LimitHeld, [2]int{0, 40}},
-		// 60 of 60: 2.021075·√(.05·.95/60) = .0569.
+		// 60 of 60: 2.12291·√(.05·.95/60) = .0597.
 		{"all pass, too near", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: .95}, [2]float64{1, 1}, confirm.LimitOpen, [2]int{0, 40}},
-		// 10 of 20: 2.093024·√max(.25/19, .4/20) = .296.
+		// 10 of 20: 2.539483·√max(.25/19, .4/20) = .359.
 		{"half fail", pairs(20, 10, 1, 1, 0), confirm.Limit{Least: .9}, [2]float64{1, 0}, confirm.LimitBroken, [2]int{}},
 		{"half fell", pairs(20, 10, 1, 1, 0), confirm.Limit{Least: -.1, Paired: true}, [2]float64{1, 0}, confirm.LimitBroken, [2]int{}},
 		// 4 of 20, then all: the mean is −.733 with s² = 1/3 in 16 and 0 in 4.
 		{"some fell, then all", pairs(20, 4, 1, 1, 0), confirm.Limit{Least: -.1, Paired: true}, [2]float64{1, 0}, confirm.LimitBroken, [2]int{40, 40}},
 		{"some fell, then none", pairs(20, 4, 1, 1, 0), confirm.Limit{Least: -.2, Paired: true}, [2]float64{1, 1}, confirm.LimitHeld, [2]int{40, 40}},
-		{"nothing fell", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: -.2, Paired: true}, [2]float64{1, 0}, confirm.LimitHeld, [2]int{}},
+		{"nothing fell", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: -.25, Paired: true}, [2]float64{1, 0}, confirm.LimitHeld, [2]int{}},
 		{"nothing may fall", pairs(20, 0, 1, 1, 0), confirm.Limit{Least: 0, Paired: true}, [2]float64{1, 1}, confirm.LimitOpen, [2]int{40, 40}},
 		{"most are not affected", pairs(2, 0, 1, 1, 0), confirm.Limit{Least: -.02, Paired: true, Weight: 198}, [2]float64{1, 0}, confirm.LimitHeld, [2]int{}},
 		{"base cannot be measured again", gone, confirm.Limit{Least: -.1, Paired: true}, [2]float64{1, 0}, confirm.LimitOpen, [2]int{}},

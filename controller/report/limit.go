@@ -164,11 +164,14 @@ func measurements(got confirm.LimitResult) string {
 // cases to prove much, so there only what is proved counts.
 func (f *findings) unproved(r *Report, s GateSettings, got confirm.LimitResult, said string) {
 	var left string
-	if r.Remeasured != nil && got.Rounds == 1 && r.Remeasured.Why != "" {
+	if r.Remeasured != nil && got.Rounds == 1 && r.Remeasured.Why != "" && !s.Once {
 		left = strings.TrimPrefix(r.Remeasured.Why, NotRunPrefix)
 	}
 	if !math.IsInf(got.Margin, 1) {
 		said += fmt.Sprintf(" (± %s%s)", textfmt.Score(&got.Margin, 3), measurements(got))
+	}
+	if s.Once {
+		said += ", which stored results alone do not decide"
 	}
 	switch {
 	case s.Partial:

@@ -26,20 +26,20 @@ type Standing struct {
 
 // Against compares the weighted mean of things with a limit l, over repeated measurement
 // of these very things. A limit that the true mean has is taken for reached, or for
-// missed, in about 2.5 % of the measurements each.
+// missed, in about 1 % each by one measurement of each thing, and in 2 % by several.
 //
 // The mean m̄ reaches the limit if it is above by more than
 //
-//	t(0.975, df) · √max( V + δ·(1 + m̄ + l) / N, V, δ·(1 − δ) / N ),  with δ = m̄ − l
+//	t(p, df) · √max( V + δ·(1 + m̄ + l) / N, V, δ·(1 − δ) / N ),  with δ = m̄ − l
 //
 // and misses it if it is below by more than
 //
-//	t(0.975, df) · √max( V, δ / N ),  with δ = l − m̄
+//	t(p, df) · √max( V, δ / N ),  with δ = l − m̄
 //
 // with N effective measurements and the variance V of the mean. With one measurement of
-// each thing V is the variance between the things, of [Clustered]. It contains the one
-// within them and is only too large: for shares Σ p(1−p) ≤ n·p̄(1−p̄). With several it is
-// the variance within the things, pooled or by each, whichever is more.
+// each thing p is 0.99, and V is the variance between the things, of [Clustered]. It contains the one
+// within them and is only too large: for shares Σ p(1−p) ≤ n·p̄(1−p̄). With several p is
+// 0.98, and V is the variance within the things, pooled or by each, whichever is more.
 //
 // The other terms are the variance that the mean would have if the limit were true: that
 // nothing varied does not prove that nothing does. The score intervals of one
@@ -47,9 +47,9 @@ type Standing struct {
 // a difference of paired shares (T. Tango, Statistics in Medicine 17, 1998) have them
 // too. So values count from 0, the best that is usual: a score minus 1, or head − base.
 func Against(things []Repeated, l float64) Standing {
-	e := once(things)
+	e, t := once(things), t99
 	if rounds := roundsOf(things); rounds > 1 {
-		e = several(things, rounds)
+		e, t = several(things, rounds), t98
 	}
 	s := Standing{Mean: e.mean, Margin: math.Inf(1)}
 	if e.df < 1 {
@@ -61,7 +61,7 @@ func Against(things []Repeated, l float64) Standing {
 		more := max(0, distance*(1+e.mean+l)) / e.measurements
 		variance = max(e.variance+more, distance*(1-distance)/e.measurements)
 	}
-	s.Margin = t975(e.df) * math.Sqrt(variance)
+	s.Margin = t.at(e.df) * math.Sqrt(variance)
 	s.Reached = distance > s.Margin+1e-9
 	s.Missed = distance < -s.Margin-1e-9
 	return s

@@ -44,7 +44,7 @@ func Paired(differences []float64, r float64) (interval Interval, ok bool) {
 	for _, d := range differences {
 		squares += (d - mean) * (d - mean)
 	}
-	half := t975(len(differences)-1) * math.Sqrt((squares/(n-1)+r*r/6)/n)
+	half := t975.at(len(differences)-1) * math.Sqrt((squares/(n-1)+r*r/6)/n)
 	if math.IsNaN(half) || math.IsInf(half, 0) {
 		return Interval{}, false
 	}
@@ -94,7 +94,7 @@ func Clustered(pairs []Pair) (interval Interval, ok bool) {
 	if !(l.effective > fewest-1e-9) {
 		return Interval{}, false
 	}
-	half := t975(int(l.effective-1+1e-9)) * math.Sqrt(l.variance) / l.weights
+	half := t975.at(int(l.effective-1+1e-9)) * math.Sqrt(l.variance) / l.weights
 	if !(half > 1e-9) || math.IsInf(half, 0) {
 		return Interval{}, false
 	}
@@ -158,16 +158,27 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// t975 is the 0.975 quantile of Student's t distribution with df ≥ 1 degrees of
-// freedom. Up to 10 it is from the usual table; above, the expansion of
-// Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5, is exact to
-// five digits.
-func t975(df int) float64 {
-	table := []float64{12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157, 2.228139}
-	if df <= len(table) {
-		return table[df-1]
+// A quantile is one of Student's t distribution: the normal one, and those with 1 to 10
+// degrees of freedom.
+type quantile struct {
+	normal float64
+	table  [10]float64
+}
+
+var (
+	t975 = quantile{1.959963984540054, [10]float64{12.706205, 4.302653, 3.182446, 2.776445, 2.570582, 2.446912, 2.364624, 2.306004, 2.262157, 2.228139}}
+	t98  = quantile{2.053748910631823, [10]float64{15.894545, 4.848732, 3.481909, 2.998528, 2.756509, 2.612242, 2.516752, 2.448985, 2.398441, 2.359315}}
+	t99  = quantile{2.326347874040841, [10]float64{31.820516, 6.964557, 4.540703, 3.746947, 3.364930, 3.142668, 2.997952, 2.896459, 2.821438, 2.763769}}
+)
+
+// at returns the quantile with df ≥ 1 degrees of freedom. Up to 10 it is from the usual
+// table; above, the expansion of Abramowitz and Stegun, Handbook of Mathematical
+// Functions, 26.7.5, is exact to five digits.
+func (q quantile) at(df int) float64 {
+	if df <= len(q.table) {
+		return q.table[df-1]
 	}
-	const z = 1.959963984540054
+	z := q.normal
 	n, z2 := float64(df), z*z
 	g1 := z * (z2 + 1) / 4
 	g2 := z * ((5*z2+16)*z2 + 3) / 96

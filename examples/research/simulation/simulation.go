@@ -25,7 +25,7 @@ type Truth struct {
 // The truths. Mixed: of 100 cases 55 always pass, 7 never, the others with any
 // probability. Calm: 85 always pass, 3 never, the others mostly. Real: 70 always pass, 3 never, 24 pass
 // from 50 to 95 times of 100, 3 seldomer. Steady: all pass
-// 97 times of 100.
+// 97 times of 100, Nine and Eight: 90 and 80 times.
 var (
 	Mixed = Truth{"mixed", func(r *rand.Rand) float64 {
 		switch u := r.Float64(); {
@@ -60,6 +60,8 @@ var (
 		}
 	}}
 	Steady = Truth{"p=.97", func(*rand.Rand) float64 { return .97 }}
+	Nine   = Truth{"p=.90", func(*rand.Rand) float64 { return .9 }}
+	Eight  = Truth{"p=.80", func(*rand.Rand) float64 { return .8 }}
 )
 
 // A Cell is one kind of pull request.
@@ -98,6 +100,8 @@ type Cell struct {
 	Weak int
 	// Fall is how much lower every probability is at head.
 	Fall float64
+	// Scored gives passes a score of 1 and fails one of 0.
+	Scored bool
 }
 
 // Changed reports whether head differs from base.
@@ -116,6 +120,8 @@ type Tally struct {
 	Changed, Found, Wrong int
 	// Calls counts all measurements, first those at head.
 	Calls int
+	// Limits counts the results of a limit on scores.
+	Limits Limits
 	// Covered counts the intervals that contain the true difference, of Intervals.
 	Covered, Intervals int
 }
@@ -239,7 +245,7 @@ func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
 	}
 	out := p.outcome(i, first, int(side), q)
 	if p.bursts() {
-		out.Verdict = verdict.Fail
+		out = p.judged(verdict.Fail)
 	}
 	struck := int(p.cell.Outage * float64(n))
 	begin := int(p.luck(0, spoiled, 0) * float64(n-struck+1))
@@ -275,9 +281,19 @@ func (p *Pull) outcome(i, series, ordinal int, q float64) confirm.Outcome {
 		}
 	}
 	if p.luck(place, series, ordinal) < q {
-		return confirm.Outcome{Verdict: verdict.Pass}
+		return p.judged(verdict.Pass)
 	}
-	return confirm.Outcome{Verdict: verdict.Fail}
+	return p.judged(verdict.Fail)
+}
+
+// judged returns an outcome, with its score if there are scores.
+func (p *Pull) judged(v verdict.Verdict) confirm.Outcome {
+	out := confirm.Outcome{Verdict: v}
+	if p.cell.Scored {
+		score := float64(v.Rank()) / 2
+		out.Score = &score
+	}
+	return out
 }
 
 // luck is uniform in [0,1), and independent for each place, series and ordinal: the
@@ -301,12 +317,15 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 		for _, r := range batch {
 			o := p.Measure(r)
 			if p.bursts() {
-				o.Verdict = verdict.Fail
+				o = p.judged(verdict.Fail)
 			}
 			procedure.Record(r, o)
 		}
 	}
 	result := procedure.Result()
+	for _, l := range result.Limits {
+		t.Limits.count(l, p.once(options.Limits[0]))
+	}
 	t.Calls += p.cell.Cases + result.Measurements
 	if p.cell.History == 0 {
 		t.Calls += p.cell.Cases

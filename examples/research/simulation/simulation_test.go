@@ -79,8 +79,7 @@ func TestTableHolds(t *testing.T) {
 		before, _, _ := strings.Cut(line, " ±")
 		fields := strings.Fields(before)
 		p, n := number(t, fields[len(fields)-1])/100, number(t, fields[len(fields)-2])
-		const z = 1.96
-		if upper := (p + z*z/(2*n) + z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))) / (1 + z*z/n); upper > .05 {
+		if upper := upperLimit(p, n); upper > .05 {
 			t.Errorf("%s: false alarms in up to %.1f %%", line, 100*upper)
 		}
 	}
@@ -108,6 +107,47 @@ func TestTableHolds(t *testing.T) {
 			if caught := number(t, strings.Fields(after)[2]); caught < 95 {
 				t.Errorf("%s: caught in %v %%", line, caught)
 			}
+		}
+	}
+}
+
+// upperLimit is Wilson's upper limit of a share of n at 95 %.
+func upperLimit(p, n float64) float64 {
+	const z = 1.96
+	return (p + z*z/(2*n) + z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))) / (1 + z*z/n)
+}
+
+// TestLimitsHold: a limit that is held or exactly met fails in at most 5 %, and one that
+// is broken or exactly met passes in at most 5 %, by the upper limit of each cell. One
+// measurement alone fails up to half of those that are met. A limit that is far from the
+// truth is decided.
+func TestLimitsHold(t *testing.T) {
+	rows := map[string]simulation.Row{}
+	for _, s := range simulation.Sections() {
+		for i, line := range section(t, s.Name) {
+			if s.Name == "limits" {
+				rows[line] = s.Rows[i]
+			}
+		}
+	}
+	chance := map[string]float64{simulation.Nine.Name: .9, simulation.Eight.Name: .8}
+	for line, r := range rows {
+		before, after, _ := strings.Cut(line, " ±")
+		words, rest := strings.Fields(before), strings.Fields(after)
+		fails, passes, n := number(t, words[len(words)-1]), number(t, rest[2]), float64(r.Pulls)
+		l := r.Options.Limits[0]
+		truth := -r.Cell.Fall // a chance of 0 cannot fall, so of some truths it is a little more
+		if !l.Paired {
+			truth = chance[r.Cell.Truth.Name]
+		}
+		if truth >= l.Least && upperLimit(fails/100, n) > .05 {
+			t.Errorf("%s: fails in up to %.1f %%", line, 100*upperLimit(fails/100, n))
+		}
+		if exact := chance[r.Cell.Truth.Name] > 0; (truth < l.Least || truth == l.Least && exact) && upperLimit(passes/100, n) > .05 {
+			t.Errorf("%s: passes in up to %.1f %%", line, 100*upperLimit(passes/100, n))
+		}
+		if decided := fails + passes; r.Cell.Cases >= 100 && math.Abs(truth-l.Least) >= .1 && decided < 90 {
+			t.Errorf("%s: %.1f %% are decided", line, decided)
 		}
 	}
 }

@@ -40,6 +40,7 @@ func Sections() []Section {
 		{"outage", "An outage spoiled some of the first outcomes of both sides, or of head alone where there is a history", outages()},
 		{"moving", "Nothing changed, and the provider is worse for a while, in the order of the calls", moving()},
 		{"turns", "Cases are turns of conversations of five, which fail together half of the time", turns()},
+		{"limits", "Limits on scores: % that fail, that pass, that stay open, and that fail if one measurement decides", limitRows()},
 		{"found", "Something changed", changes()},
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
 		{"budget", "One case of 200 broke, and the budget ends the measurements", budgets()},
@@ -240,6 +241,9 @@ covers   % of the 95 % intervals that contain the true difference
 func (r Row) Line() string {
 	t := r.run()
 	c := r.Cell
+	if len(r.Options.Limits) > 0 {
+		return r.limitLine(t)
+	}
 	caught, found, wrong, covers := "", "", "", ""
 	if c.Changed() {
 		caught = percent(t.Caught, t.Pulls)
@@ -277,6 +281,7 @@ func (r Row) kind() string {
 		}
 	}
 	c := r.Cell
+	add("%s", r.limitKind(), len(r.Options.Limits) > 0)
 	add("%d broken", c.Broken, c.Broken > 0)
 	add("%d half broken", c.Weak, c.Weak > 0)
 	add("all −%.2f", c.Fall, c.Fall > 0)
