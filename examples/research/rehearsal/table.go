@@ -28,9 +28,10 @@ func (d Decision) Same(other Decision) bool {
 	return d.Calls == other.Calls && d.Alarm == other.Alarm && slices.Equal(d.Classes, other.Classes)
 }
 
-// Alone returns package confirm's decision about a pull request in memory.
-func Alone(pull *simulation.Pull, cell simulation.Cell) Decision {
-	p := confirm.New(pull.Cases(), confirm.Options{Budget: -1})
+// Alone returns package confirm's decision about a pull request in memory, with limits on
+// scores if there are some.
+func Alone(pull *simulation.Pull, cell simulation.Cell, limits ...confirm.Limit) Decision {
+	p := confirm.New(pull.Cases(), confirm.Options{Budget: -1, Spare: true, Limits: limits})
 	for batch := range p.Batches() {
 		for _, r := range batch {
 			p.Record(r, pull.Measure(r))
