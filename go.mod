@@ -36,6 +36,7 @@ require (
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
 	modernc.org/libc v1.79.0
+	modernc.org/libquickjs v0.14.0
 	modernc.org/sqlite v1.61.1
 )
 

@@ -139,6 +139,8 @@ func transformScript(ctx context.Context, f javaScript) (json.RawMessage, error)
 		return nil, err
 	case out.Invalid != "":
 		return nil, errors.New("the transform does not compile: " + clip(out.Invalid))
+	case out.Missing() != nil:
+		return nil, out.Missing()
 	case out.Thrown != "":
 		return nil, errors.New("the transform throws " + clip(out.Thrown))
 	case len(out.Value) == 0 || string(out.Value) == "null":

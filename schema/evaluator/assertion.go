@@ -81,14 +81,10 @@ type JavaScript struct {
 // Kind returns "javascript".
 func (JavaScript) Kind() string { return "javascript" }
 
-// Version returns the version of the interpreter and of reading results. Since 2 a
-// function that throws fails with Not, too.
-func (s JavaScript) Version() int {
-	if s.Not {
-		return 2
-	}
-	return 1
-}
+// Version returns the version of the engine and of reading results. Since 2 a function
+// that throws fails with Not, too. Since 3 the engine is QuickJS, with console, URL,
+// base64 and UTF-8, and a name that only Node.js has is an error.
+func (JavaScript) Version() int { return 3 }
 
 // Roles returns nil: no model is asked.
 func (JavaScript) Roles() []schema.Role { return nil }
@@ -104,11 +100,11 @@ type Transformed struct {
 // Kind returns the other evaluator's kind.
 func (t Transformed) Kind() string { return t.Spec.Kind() }
 
-// Version returns the version of the interpreter and of the other evaluator's input.
+// Version returns the version of the engine and of the other evaluator's input.
 // The other evaluator's version is in the encoded form. Since 2 a function gets the
 // value that a transform returned, not its text, and a transform that returns nothing
-// is an error.
-func (Transformed) Version() int { return 2 }
+// is an error. Since 3 the engine is the one of version 3 of [JavaScript].
+func (Transformed) Version() int { return 3 }
 
 // Roles returns the other evaluator's roles.
 func (t Transformed) Roles() []schema.Role { return t.Spec.Roles() }

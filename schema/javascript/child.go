@@ -16,6 +16,7 @@ const maxLine = 64 << 20
 var (
 	errTime   = fmt.Errorf("the function takes longer than %v", MaxTime)
 	errMemory = fmt.Errorf("the function needs more memory than %d MiB", MaxMemory>>20)
+	errDeep   = errors.New("the function calls itself too deeply")
 )
 
 // confineProcess is a variable so that tests can remove the confinement. The
@@ -57,6 +58,9 @@ func ask(ctx context.Context, c Call) (Answer, error) {
 		return Answer{}, errTime
 	case errors.Is(err, childpool.ErrMemory):
 		return Answer{}, errMemory
+	}
+	if err == nil && out.Deep {
+		return Answer{}, errDeep
 	}
 	return out, err
 }

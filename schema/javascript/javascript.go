@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema/childpool"
-	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
@@ -46,6 +45,11 @@ type Answer struct {
 	Value   json.RawMessage `json:"value,omitempty"`
 	Thrown  string          `json:"thrown,omitempty"`
 	Invalid string          `json:"invalid,omitempty"`
+	// Absent is the name of something that only a program has and the function used,
+	// even if it caught the error.
+	Absent string `json:"absent,omitempty"`
+	// Deep means that functions called each other more deeply than a child allows.
+	Deep bool `json:"deep,omitempty"`
 }
 
 // Run calls a function. The error means that it took too much time or memory, or that
@@ -116,8 +120,8 @@ func (b *Budget) Run(ctx context.Context, c Call) (json.RawMessage, error) {
 
 // Missing returns a [*MissingError] if the function ended because of one, else nil.
 func (a Answer) Missing() error {
-	if m := absent.FindStringSubmatch(a.Thrown); m != nil {
-		return &MissingError{Name: m[1]}
+	if a.Absent != "" {
+		return &MissingError{Name: a.Absent}
 	}
 	return nil
 }
@@ -129,9 +133,6 @@ type MissingError struct{ Name string }
 func (e *MissingError) Error() string {
 	return "the function uses " + e.Name + ", which only a program has"
 }
-
-// absent matches the error thrown for a name of Node.js.
-var absent = lazyregexp.New(`^ReferenceError: (require|import|process|fetch|Buffer|setTimeout|setInterval|setImmediate|__dirname|__filename|global|URL|TextEncoder|TextDecoder|crypto|structuredClone|queueMicrotask) is not defined`)
 
 func (b *Budget) isSpent() bool {
 	if b == nil {

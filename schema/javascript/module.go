@@ -17,7 +17,7 @@ var (
 
 // Module returns an expression for a function of a file: the one that it exports under
 // a name, else the file's own or default one. The file is a module of Node.js or of
-// ECMAScript without imports. Its console writes nothing.
+// ECMAScript without imports.
 func Module(source, name string) string { return module(source, name, "") }
 
 // Value is like [Module] for a file that may export a value, which the function
@@ -29,9 +29,9 @@ func Value(source, name string) string {
 func module(source, name, other string) string {
 	quoted, _ := json.Marshal(name) // a text
 	var b strings.Builder
-	b.WriteString("(function () {\nconst module = {exports: {}};\n(function (module, exports, console) {")
+	b.WriteString("(function () {\nconst module = {exports: {}};\n(function (module, exports) {")
 	b.WriteString(commonJS(source))
-	b.WriteString("\n})(module, module.exports, new Proxy({}, {get: () => () => undefined}));\n")
+	b.WriteString("\n})(module, module.exports);\n")
 	b.WriteString("const all = module.exports, named = " + string(quoted) + ";\n")
 	b.WriteString("for (const f of [named && all && all[named], all, all && all.default]) if (typeof f === 'function') return f;\n")
 	b.WriteString(other)
@@ -42,7 +42,7 @@ func module(source, name, other string) string {
 // commonJS converts an ECMAScript module to Node.js. A Node.js module is unchanged.
 func commonJS(source string) string {
 	if importing.MatchString(source) {
-		return "throw new ReferenceError('import is not defined');"
+		return "globalThis['import'];" // which throws
 	}
 	var names []string
 	source = namedExport.ReplaceAllStringFunc(source, func(s string) string {

@@ -41,7 +41,7 @@ var rules = []rule{
 	{in: []string{"controller/dashboard"}, never: []string{"controller/run", "controller/target", "controller/evaluate", "controller/gitrepo", "controller/forge"}, reason: "the pages show what is stored, and run nothing"},
 
 	{except: []string{"schema", "cmd/internal/pages"}, never: []string{"cuelang.org/go"}, reason: "only schema knows what CUE hides in its contexts and errors"},
-	{except: []string{"schema/javascript"}, never: []string{"github.com/dop251/goja"}, reason: "JavaScript of strangers runs only in a child that can do nothing but compute"},
+	{except: []string{"schema/javascript/interpreter"}, never: []string{"modernc.org/libquickjs", "modernc.org/quickjs"}, reason: "JavaScript of strangers runs only in a child that can do nothing but compute"},
 	{except: []string{"controller/gitrepo"}, never: []string{"github.com/go-git"}, reason: "nothing else may check out, follow a link or lock a store"},
 	{except: []string{"controller/ledger", "controller/queue", "controller/evaluate/sqlexec"}, never: []string{"database/sql", "modernc.org/sqlite", "github.com/riverqueue"}, reason: "storage is one place, and SQL of strangers another"},
 	{except: []string{"controller/forge", "reporters/comment"}, never: []string{"github.com/google/go-github", "github.com/golang-jwt/jwt"}, reason: "limits, payloads and credentials of a forge are handled in one place"},
