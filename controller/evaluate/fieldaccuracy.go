@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -165,8 +166,17 @@ var layouts = strings.NewReplacer(
 	"HH", "15", "mm", "04", "ss", "05",
 )
 
+// wordy are dates as people and programs write them, which JavaScript's Date reads, too.
+var wordy = []string{
+	"Jan 2, 2006", "Jan 2 2006", "January 2, 2006", "January 2 2006", "2 Jan 2006", "2 January 2006", "2-Jan-2006", "2-January-2006",
+	"Mon, 2 Jan 2006", "Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 2006 15:04:05 -0700", "Mon Jan 2 2006", "Monday, January 2, 2006", "2006/1/2", "2006-1-2",
+}
+
+// numeric are dates in numbers. One that fits both is month first, as JavaScript reads it.
+var numeric = []string{"1/2/2006", "1-2-2006", "2/1/2006", "2-1-2006"}
+
 // parseDay parses a date by the first format that fits, or as year-month-day with or
-// without a time. Only the day counts.
+// without a time, with the month as a word, or in numbers. Only the day counts.
 func parseDay(text string, formats []string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	known := make([]string, 0, len(formats)+4)
@@ -174,7 +184,7 @@ func parseDay(text string, formats []string) (time.Time, bool) {
 		known = append(known, layouts.Replace(f))
 	}
 	known = append(known, time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime)
-	for _, layout := range known {
+	for _, layout := range slices.Concat(known, wordy, numeric) {
 		if t, err := time.Parse(layout, text); err == nil {
 			return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), true
 		}

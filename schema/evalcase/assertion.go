@@ -39,6 +39,12 @@ func (c *compiler) assertions(threshold float64) []schema.Evaluator {
 		all = append(all, list.List()...)
 	}
 	out := c.listOf(all, threshold)
+	if len(out) > 0 && !slices.ContainsFunc(out, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
+		c.warn(c.tc.Problem("no-weight", "the weights of the assertions sum to 0, so that the score is 0", "give one of them a weight above 0", "assertions"))
+		for i := range out {
+			out[i].Weight, out[i].Rule.Weightless = 1, true
+		}
+	}
 	if len(all) > 0 {
 		return out
 	}
@@ -345,6 +351,9 @@ func (c *compiler) compositeOfTest(p document.Place, threshold float64) (schema.
 		spec.Judge = c.aggregatorJudge(by)
 	default:
 		c.fail(by.Problem("wrong-value", fmt.Sprintf("there is no aggregator %q", template.Clip(by.Text("type"))), "write weighted_average, threshold, code-grader or llm-grader", "type"))
+	}
+	if len(names) > 0 && rule.Aggregate == "" && spec.Judge == nil && spec.Program == nil && weightOf(names, rule) == 0 {
+		c.weightless(p, "members", &rule)
 	}
 	return spec, rule
 }

@@ -50,6 +50,15 @@ func (c *compiler) composite(p document.Place, threshold float64) (schema.Spec, 
 	if p.Has("aggregator") {
 		c.aggregator(p.Sub("aggregator"), names, &spec, &rule)
 	}
+	isMean := rule.Aggregate != schema.Minimum && rule.Aggregate != schema.Maximum && spec.Judge == nil && spec.Program == nil
+	if len(names) > 0 && weightOf(names, rule) == 0 && isMean {
+		c.weightless(p.Sub("evaluators"), "evaluators", &rule)
+	}
+	return spec, rule
+}
+
+// weightOf returns the sum of the weights of members.
+func weightOf(names []string, rule schema.Rule) float64 {
 	sum := 0.0
 	for _, name := range names {
 		weight, listed := rule.Weights[name]
@@ -58,11 +67,20 @@ func (c *compiler) composite(p document.Place, threshold float64) (schema.Spec, 
 		}
 		sum += weight
 	}
-	isMean := rule.Aggregate != schema.Minimum && rule.Aggregate != schema.Maximum && spec.Judge == nil && spec.Program == nil
-	if len(names) > 0 && sum == 0 && isMean {
-		c.fail(p.Problem("no-weight", "the weights of the evaluators sum to 0", "give one of them a weight above 0", "evaluators"))
+	return sum
+}
+
+// weightless is about parts of a mean whose weights sum to 0: in AgentV's own form the
+// score is 0, and otherwise there is none.
+func (c *compiler) weightless(p document.Place, parts string, rule *schema.Rule) {
+	problem := p.Problem("no-weight", "the weights of the "+parts+" sum to 0", "give one of them a weight above 0")
+	if !c.isTests {
+		c.fail(problem)
+		return
 	}
-	return spec, rule
+	problem.Message += ", so that the score is 0"
+	c.warn(problem)
+	rule.Need = 1 // of which a weight of 0 reaches nothing
 }
 
 // under reports whether a name looks like a criterion of a member.

@@ -54,6 +54,7 @@ type suite struct {
 	// all.
 	needs      map[string]string
 	needOfAll  string
+	mistakes   map[string]schema.Problem // of templates of AgentV 5 tests, by their ids
 	judges     map[string]document.Place // of tests of AgentV 5, by their ids
 	extensions document.Place            // of AgentV 5
 	perTarget  bool                      // the tests are run against several targets
@@ -163,6 +164,7 @@ func (s *suite) rewritten(doc *document.Document) ([]schema.Problem, *document.D
 	}
 	out := rewriteV5(s.Source, doc)
 	s.inputs = append(s.inputs, out.Inputs...)
+	s.mistakes = out.Mistakes
 	s.form, s.needs, s.needOfAll, s.judges, s.perTarget, s.extensions = formV5, out.Needs, out.NeedOfAll, out.Judges, out.PerTarget, document.Place{Doc: doc, Path: []any{"extensions"}}
 	return out.Problems, out.Doc
 }

@@ -68,7 +68,7 @@ func (c *compiler) fields(p document.Place, threshold float64) (schema.Spec, sch
 		}
 	}
 	if sum == 0 {
-		c.fail(p.Problem("no-weight", "the weights of the fields sum to 0", "give one of them a weight above 0", "fields"))
+		c.weightless(p.Sub("fields"), "fields", &rule)
 	}
 	return spec, rule
 }

@@ -196,5 +196,12 @@ func (c *compiler) program(p, script document.Place) *evaluator.Program {
 func (c *compiler) rubrics(list document.Place, threshold float64) ([]evaluator.RubricCriterion, schema.Rule) {
 	criteria, rule, problems := readRubrics(list, threshold)
 	c.problems = append(c.problems, problems...)
+	var ids []string
+	for _, criterion := range criteria {
+		ids = append(ids, criterion.ID)
+	}
+	if len(ids) > 0 && weightOf(ids, rule) == 0 {
+		c.weightless(list, "criteria", &rule)
+	}
 	return criteria, rule
 }

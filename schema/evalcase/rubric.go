@@ -49,7 +49,6 @@ func (r *reader) criteria(list document.Place, threshold float64) ([]evaluator.R
 	rule := schema.Rule{Threshold: threshold}
 	var criteria []evaluator.RubricCriterion
 	first := map[string]schema.Position{}
-	sum := 0.0
 	for i, item := range list.List() {
 		f := rubricFile{ID: fmt.Sprintf("rubric-%d", i+1), ExpectedOutcome: item.Text()}
 		if item.IsObject() {
@@ -70,17 +69,13 @@ func (r *reader) criteria(list document.Place, threshold float64) ([]evaluator.R
 			r.fail(item.Problem("missing-field", "the criterion does not say what is checked", `add "expected_outcome": … or "score_ranges": …`))
 		}
 		criteria = append(criteria, criterion)
-		sum += r.decides(item, f, &rule)
-	}
-	if len(criteria) > 0 && sum == 0 {
-		r.fail(list.Problem("no-weight", "the weights of the criteria sum to 0", "give one of them a weight above 0"))
+		r.decides(item, f, &rule)
 	}
 	return criteria, rule
 }
 
-// decides puts weight and demand of a criterion into the rule and gives the
-// weight.
-func (r *reader) decides(item document.Place, f rubricFile, rule *schema.Rule) float64 {
+// decides puts weight and demand of a criterion into the rule.
+func (r *reader) decides(item document.Place, f rubricFile, rule *schema.Rule) {
 	weight := 1.0
 	if f.Weight != nil {
 		weight = *f.Weight
@@ -103,7 +98,6 @@ func (r *reader) decides(item document.Place, f rubricFile, rule *schema.Rule) f
 	if required {
 		rule.Required = append(rule.Required, f.ID)
 	}
-	return weight
 }
 
 // putNumber sets a number by name, creating the map if necessary.

@@ -136,6 +136,9 @@ func (c *compiler) readTest() {
 	if c.tc.Has("depends_on") {
 		c.warn(c.tc.Problem("order-not-kept", "`depends_on` is not kept: a verdict that is reused has no order, so every test is run by itself", "remove it; a test that needs what another one says is a conversation with turns", "depends_on"))
 	}
+	if wrong, has := c.mistakes[c.ID]; has {
+		c.fail(wrong)
+	}
 	for _, what := range []string{c.needs[c.ID], c.needOfAll} {
 		if what != "" {
 			c.need(what)

@@ -115,7 +115,7 @@ func (c *compiler) part(name string, turn int, evs []schema.Evaluator) evaluator
 		}
 	}
 	if !slices.ContainsFunc(evs, func(ev schema.Evaluator) bool { return ev.Weight > 0 }) {
-		c.fail(c.tc.Problem("no-weight", fmt.Sprintf("the weights of the assertions of %s sum to 0", name), "give one of them a weight above 0", "turns"))
+		c.weightless(c.tc.Sub("turns"), "assertions of "+name, &rule)
 	}
 	return evaluator.Member{ID: name, Spec: spec, Rule: rule}
 }

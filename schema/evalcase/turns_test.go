@@ -118,7 +118,7 @@ func TestMistakesInTurns(t *testing.T) {
 		{"turns: [{assertions: [x]}]", "a.yaml:1:28: error: the field `input` is missing"},
 		{"turns: [{input: a, asertions: [x]}]", "a.yaml:1:39: error: unknown field `asertions`; did you mean `assertions`?"},
 		{"turns: [{input: [{role: system, content: a}]}]", "a.yaml:1:29: error: a turn has no system prompt"},
-		{"turns: [{input: a, assertions: [{type: contains, value: b, weight: 0}]}]", "a.yaml:1:20: error: the weights of the assertions of turn-1 sum to 0"},
+		{"turns: [{input: a, assertions: [{type: contains, value: b, weight: 0}]}]", "a.yaml:1:20: warning: the weights of the assertions of turn-1 sum to 0, so that the score is 0"},
 	} {
 		_, problems := load(t, "tests: [{id: talk, "+tt.test+"}]\n")
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, tt.want) }) {

@@ -68,6 +68,8 @@ type v5Suite struct {
 	Problems []schema.Problem
 	// Needs maps the ids of tests to their unsupported needs.
 	Needs map[string]string
+	// Mistakes maps the ids of tests to mistakes of their templates.
+	Mistakes map[string]schema.Problem
 	// NeedOfAll is an unsupported need of every test, or empty.
 	NeedOfAll string
 	// Judges maps the ids of tests to their judges, for assertions without one.
@@ -90,7 +92,7 @@ func rewriteV5(src document.Source, doc *document.Document) (out v5Suite) {
 
 func rewrite(src document.Source, doc *document.Document) v5Suite {
 	src.Budget.Multiplies()
-	r := &v5rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: v5Suite{Needs: map[string]string{}, Judges: map[string]document.Place{}}}
+	r := &v5rewriter{templates: map[string]*document.Document{}, Source: src, doc: doc, out: v5Suite{Needs: map[string]string{}, Mistakes: map[string]schema.Problem{}, Judges: map[string]document.Place{}}}
 	r.add(doc.Check("#EvalcaseV5", schema.Warning)...)
 	r.shared = document.Place{Doc: doc, Path: []any{"default_test"}}
 	if name := doc.Text("default_test"); name != "" {

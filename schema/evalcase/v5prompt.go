@@ -112,14 +112,14 @@ func (r *v5rewriter) input(p v5prompt, of v5row) (input document.Piece, need str
 		written = string(document.Compose(p.at.File, p.chat).JSON())
 		raw, err := r.engine.FillJSON(of.all, json.RawMessage(written))
 		if err != nil {
-			return input, needOf(err)
+			return document.TextPiece(p.at, p.text), r.needOf(of.id, p.at, err)
 		}
 		r.Budget.Spend(document.Text, len(raw))
 		return messages(p.at, raw), ""
 	}
 	text, err := r.engine.Fill(of.all, written)
 	if err != nil {
-		return input, needOf(err)
+		return document.TextPiece(p.at, p.text), r.needOf(of.id, p.at, err)
 	}
 	r.Budget.Spend(document.Text, len(text))
 	if chat := messages(p.at, json.RawMessage(text)); !chat.Missing() {
@@ -128,11 +128,24 @@ func (r *v5rewriter) input(p v5prompt, of v5row) (input document.Piece, need str
 	return document.TextPiece(p.at, text), ""
 }
 
-func needOf(err error) string {
+// needOf returns the need of a text of a test that cannot be filled in. A mistake is
+// recorded as one and gives none.
+func (r *v5rewriter) needOf(id string, at schema.Position, err error) string {
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
 		return need.What
 	}
-	return err.Error()
+	p := schema.Problem{Position: at, Severity: schema.Error, Rule: "template"}
+	if wrong, ok := errors.AsType[*template.Error](err); ok && wrong.Wrong {
+		p.Message, p.Hint = wrong.Message, wrong.Hint
+	} else if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
+		p.Message, p.Hint = wrong.Message, wrong.Hint
+	} else {
+		return err.Error()
+	}
+	if _, known := r.out.Mistakes[id]; !known {
+		r.out.Mistakes[id] = p
+	}
+	return ""
 }
 
 // messages reads a list of messages with role and content; missing if the text is not

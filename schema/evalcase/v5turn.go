@@ -110,7 +110,9 @@ func (r *v5rewriter) filled(of v5row, p document.Place) document.Piece {
 	}
 	text, err := r.engine.Fill(of.all, p.Text())
 	if err != nil {
-		r.need(of.id, needOf(err))
+		if need := r.needOf(of.id, p.At(), err); need != "" {
+			r.need(of.id, need)
+		}
 		return p.Piece()
 	}
 	r.Budget.Spend(document.Text, len(text))

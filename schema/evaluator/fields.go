@@ -40,7 +40,8 @@ func (FieldAccuracy) Kind() string { return "field_accuracy" }
 
 // Version returns the version of the comparisons. Since 2, the model's thinking is not
 // a part of the answer. Since 3, a missing field that is not required does not count.
-func (FieldAccuracy) Version() int { return 3 }
+// Since 4, a date may have its month as a word, or numbers in another order.
+func (FieldAccuracy) Version() int { return 4 }
 
 // Roles returns nil: no model is asked.
 func (FieldAccuracy) Roles() []schema.Role { return nil }
