@@ -9,12 +9,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -50,18 +47,7 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	judged := true // every case of head
 	for _, s := range steps {
 		batches := j.batches(s)
-		outcomes := make([][]run.Outcome, len(batches))
-		var group errgroup.Group
-		for i, b := range batches {
-			group.Go(func() error {
-				judge, cfg, err := j.ready(b)
-				if err == nil {
-					outcomes[i], err = judge(ctx, cfg, b.jobs)
-				}
-				return b.fault(err)
-			})
-		}
-		err := group.Wait()
+		outcomes, err := j.first(ctx, batches)
 		for i, b := range batches {
 			judged = e.collect(b, outcomes[i]) && judged
 		}

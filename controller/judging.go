@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
@@ -141,34 +143,47 @@ func (j *judging) batches(s step) []jobBatch {
 	return slices.DeleteFunc([]jobBatch{{j.head, s.head}, {j.base, left}}, func(b jobBatch) bool { return len(b.jobs) == 0 })
 }
 
-// ready returns what judges a batch, and with what.
-func (j *judging) ready(b jobBatch) (judgeFunc, run.Config, error) {
-	cfg, err := j.config(b)
-	cfg.Observe = j.progress.ended(b.side.is)
-	return j.judgeFunc(b.side), cfg, err
+// judge judges the batches of one or both sides at the same time. The order of the
+// outcomes is that of the jobs.
+func (j *judging) judge(ctx context.Context, batches []jobBatch, set func(*run.Config, confirm.Side)) ([][]run.Outcome, error) {
+	if len(batches) == 0 {
+		return nil, nil
+	}
+	sides := make([]run.Side, len(batches))
+	for i, b := range batches {
+		cfg, err := j.config(b)
+		if err != nil {
+			return make([][]run.Outcome, len(batches)), b.fault(err)
+		}
+		set(&cfg, b.side.is)
+		sides[i] = run.Side{Name: b.side.is.String(), Config: cfg, Jobs: b.jobs}
+	}
+	if remote := j.e.opts.Judge; remote != nil {
+		outcomes, err := remote.Judge(ctx, sides)
+		if err != nil && len(batches) > 1 {
+			return outcomes, fmt.Errorf("judge head and base: %w", err)
+		}
+		return outcomes, batches[0].fault(err)
+	}
+	outcomes := make([][]run.Outcome, len(batches))
+	var group errgroup.Group
+	for i, side := range sides {
+		group.Go(func() (err error) {
+			outcomes[i], err = run.Run(ctx, side.Config, side.Jobs)
+			return batches[i].fault(err)
+		})
+	}
+	return outcomes, group.Wait()
 }
 
-// measure runs jobs as further measurements, which are not recorded.
-func (j *judging) measure(ctx context.Context, b jobBatch) ([]run.Outcome, error) {
-	cfg, err := j.config(b)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Record, cfg.Observe = nil, j.progress.measured(b.side.is)
-	return j.judgeFunc(b.side)(ctx, cfg, b.jobs)
+// first judges the batches of a step.
+func (j *judging) first(ctx context.Context, batches []jobBatch) ([][]run.Outcome, error) {
+	return j.judge(ctx, batches, func(cfg *run.Config, is confirm.Side) { cfg.Observe = j.progress.ended(is) })
 }
 
-// A judgeFunc judges jobs of one side, as [run.Run] does.
-type judgeFunc func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
-
-// judgeFunc returns what judges the jobs of a side: other processes, or [run.Run].
-func (j *judging) judgeFunc(s *side) judgeFunc {
-	if j.e.opts.Judge == nil {
-		return run.Run
-	}
-	return func(ctx context.Context, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
-		return j.e.opts.Judge.Judge(ctx, s.is.String(), cfg, jobs)
-	}
+// again runs batches as further measurements, which are not recorded.
+func (j *judging) again(ctx context.Context, batches []jobBatch) ([][]run.Outcome, error) {
+	return j.judge(ctx, batches, func(cfg *run.Config, is confirm.Side) { cfg.Record, cfg.Observe = nil, j.progress.measured(is) })
 }
 
 // fault says of which side an error is.

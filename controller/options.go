@@ -38,9 +38,10 @@ func (o Opener) Open(t config.Target, c Checkout) (target.Target, error) { retur
 // Programs implements [Host].
 func (Opener) Programs(Checkout) evaluate.Programs { return nil }
 
-// A Judge judges the jobs of one side, head or base, as [run.Run] does.
+// A Judge judges the jobs of one side or of both, as [run.Run] does, and returns the
+// outcomes of each side. Pairs are judged as pairs, see [run.Pair].
 type Judge interface {
-	Judge(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error)
+	Judge(ctx context.Context, sides []run.Side) ([][]run.Outcome, error)
 }
 
 // A Recorder receives every reply that a report rests on, live or stored.

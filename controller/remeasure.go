@@ -69,7 +69,8 @@ func (e *execution) collectHistory(ctx context.Context, j *judging) (err error) 
 		}
 	}
 	c := remeasure.Nightly{Ledger: p.req.Ledger, Config: cfg, Repository: e.opts.Repository, Now: p.req.Now, Measure: func(ctx context.Context, jobs []run.Job) ([]run.Outcome, error) {
-		return j.measure(ctx, jobBatch{j.head, jobs})
+		outcomes, err := j.again(ctx, []jobBatch{{j.head, jobs}})
+		return outcomes[0], err
 	}}
 	e.in.Nightly, err = c.Run(ctx, jobs)
 	return err
@@ -115,29 +116,76 @@ func (e *execution) rowsAgain() map[*schema.Case]plan.Row {
 
 // measure implements [remeasure.Measure]. A case that must not be judged is not
 // measured again either, even with a stored verdict.
-func (m *measuringAgain) measure(ctx context.Context, is confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
-	b := jobBatch{m.head, nil}
-	if is == confirm.Base {
-		b.side = m.base
-	}
-	outcomes := make([]run.Outcome, len(jobs))
-	var places []int
-	for i, job := range jobs {
-		if why := m.withheld(is, job.Case); why != "" {
-			outcomes[i] = run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
-			continue
+func (m *measuringAgain) measure(ctx context.Context, jobs [2][]run.Job) (outcomes [2][]run.Outcome, err error) {
+	var places [2][]int // of the jobs that are measured
+	for side, all := range jobs {
+		outcomes[side] = make([]run.Outcome, len(all))
+		for i, job := range all {
+			if why := m.withheld(confirm.Side(side), job.Case); why != "" {
+				outcomes[side][i] = run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
+				continue
+			}
+			places[side] = append(places[side], i)
 		}
-		b.jobs, places = append(b.jobs, job), append(places, i)
 	}
-	if len(b.jobs) == 0 {
+	places, both := m.e.p.pairsFirst(jobs, places)
+	var batches []jobBatch
+	var sides []int
+	for side, of := range []*side{confirm.Head: m.head, confirm.Base: m.base} {
+		b := jobBatch{side: of}
+		for _, i := range places[side] {
+			b.jobs = append(b.jobs, jobs[side][i])
+		}
+		if len(b.jobs) > 0 {
+			batches, sides = append(batches, b), append(sides, side)
+		}
+	}
+	if len(batches) == 0 {
 		return outcomes, nil
 	}
+	if both > 0 {
+		run.Pair(batches[0].jobs[:both], batches[1].jobs[:both])
+	}
 	m.measured.Store(true)
-	measured, err := m.judging.measure(ctx, b)
-	for i, o := range measured {
-		outcomes[places[i]] = o
+	measured, err := m.again(ctx, batches)
+	for n, side := range sides {
+		for i, o := range measured[n] {
+			outcomes[side][places[side][i]] = o
+		}
 	}
 	return outcomes, err
+}
+
+// pairsFirst reorders the places of both sides' jobs: first those of the same cases, in
+// the same order, then the others. It returns the number of the former.
+func (p *Prepared) pairsFirst(jobs [2][]run.Job, places [2][]int) (ordered [2][]int, both int) {
+	left := map[*schema.Case][]int{}
+	for _, i := range places[confirm.Base] {
+		c := jobs[confirm.Base][i].Case
+		left[c] = append(left[c], i)
+	}
+	rows := p.rowsByHead()
+	var alone [2][]int
+	for _, i := range places[confirm.Head] {
+		other := rows[jobs[confirm.Head][i].Case.ID()].BaseCase
+		if len(left[other]) == 0 {
+			alone[confirm.Head] = append(alone[confirm.Head], i)
+			continue
+		}
+		ordered[confirm.Head] = append(ordered[confirm.Head], i)
+		ordered[confirm.Base] = append(ordered[confirm.Base], left[other][0])
+		left[other] = left[other][1:]
+	}
+	for _, i := range places[confirm.Base] {
+		if slices.Contains(left[jobs[confirm.Base][i].Case], i) {
+			alone[confirm.Base] = append(alone[confirm.Base], i)
+		}
+	}
+	both = len(ordered[confirm.Head])
+	for side := range ordered {
+		ordered[side] = append(ordered[side], alone[side]...)
+	}
+	return ordered, both
 }
 
 // withheld returns the reason why a case of head is not measured again; empty if it is.

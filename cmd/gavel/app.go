@@ -53,8 +53,7 @@ type App struct {
 	// Tracer traces judging; nil traces nothing.
 	Tracer *tracing.Tracer
 
-	// Remote judges the jobs of one side of a plan in other processes; nil judges them
-	// in this one.
+	// Remote judges the jobs of a plan in other processes; nil judges them in this one.
 	Remote Remote
 
 	// Secrets are the known secrets, which are never printed.
@@ -68,15 +67,8 @@ type App struct {
 	Sandbox Sandbox
 }
 
-// A Remote judges as [run.Run] does. opts have the ID of the run.
-type Remote func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b batch) ([]run.Outcome, error)
-
-// A batch is the part of a plan that a Remote judges.
-type batch struct {
-	Side   string // head or base
-	Config run.Config
-	Jobs   []run.Job
-}
+// A Remote judges as [controller.Judge] does. opts have the ID of the run.
+type Remote func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, sides []run.Side) ([][]run.Outcome, error)
 
 // exitError ends the command with a code. A nil err means that everything has been
 // reported.

@@ -125,8 +125,8 @@ type remoteJudge struct {
 }
 
 // Judge implements [controller.Judge].
-func (j remoteJudge) Judge(ctx context.Context, side string, cfg run.Config, jobs []run.Job) ([]run.Outcome, error) {
-	return j.remote(ctx, j.p, j.opts, batch{side, cfg, jobs})
+func (j remoteJudge) Judge(ctx context.Context, sides []run.Side) ([][]run.Outcome, error) {
+	return j.remote(ctx, j.p, j.opts, sides)
 }
 
 // An Opener opens targets for a checkout.

@@ -46,7 +46,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 			return n, err
 		})
 	}
-	s.remote = func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, b batch) ([]run.Outcome, error) {
+	s.remote = func(ctx context.Context, p *controller.Prepared, opts controller.RunOptions, sides []run.Side) ([][]run.Outcome, error) {
 		about := worker.About{Run: opts.ID, Budget: p.Head().Config.Budget}
 		subject, err := opts.Subject(ctx)
 		if err == nil {
@@ -60,8 +60,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 			return nil, err
 		}
 		return q.Judge(ctx, queue.Batch{
-			Class: classOf(about.Subject), Side: b.Side, About: body, Config: b.Config, Jobs: b.Jobs,
-			Programs: func(job run.Job) bool { return startsPrograms(b.Config, job) },
+			Class: classOf(about.Subject), About: body, Sides: sides, Programs: startsPrograms,
 			Waits: func(w queue.Standstill) {
 				if opts.Waits != nil {
 					opts.Waits(controller.WaitingCases(w))

@@ -23,19 +23,17 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A Batch is a set of cases of one side of a run.
+// A Batch is a set of cases of a run. Two cases of a pair, see [run.Pair], are one task.
 type Batch struct {
 	Class Class
-	Side  string
 	// About is JSON that workers get with each task of the batch: the commits to load
 	// the cases from. It must not contain a secret.
 	About json.RawMessage
-	// Config is the process-independent part of the run's configuration: its Ledger,
-	// Trust, Revision, Observe and Keep.
-	Config run.Config
-	Jobs   []run.Job
+	// Sides are one or both sides. Of their configurations, the process-independent
+	// part counts: Ledger, Trust, Revision, Observe and Keep.
+	Sides []run.Side
 	// Programs reports whether a case starts programs. nil means none does.
-	Programs func(run.Job) bool
+	Programs func(run.Config, run.Job) bool
 	// Waits is called when no worker judges any of the cases, and when one does again.
 	// nil is not called. Cases wait indefinitely.
 	Waits func(Standstill)
@@ -61,11 +59,11 @@ var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millise
 type waiter struct {
 	*Queue
 	Batch
-	id       string
-	outcomes []run.Outcome
-	left     map[int64]int // the job of each task without an outcome
-	due      []int         // the jobs without a task
-	losses   map[int]int   // times that a job's task was lost
+	id     string
+	jobs   []sideJob
+	left   map[int64]jobs // the jobs of each task without an outcome
+	due    []jobs         // the jobs without a task
+	losses map[int]int    // times that a job's task was lost
 	taken    []int64       // tasks whose outcomes were read and are still in the table
 	beaten   time.Time
 	checked  time.Time
@@ -75,16 +73,28 @@ type waiter struct {
 	unable time.Time
 }
 
-// Judge lets workers judge the jobs of a batch and returns their outcomes in the same
-// order, as [run.Run] does. When ctx ends, queued tasks are withdrawn, running calls
+// A sideJob is a job of the batch with its side and its outcome.
+type sideJob struct {
+	run.Job
+	side    *run.Side
+	outcome run.Outcome
+}
+
+// jobs are the places of the jobs of one task: one, or two that are a pair.
+type jobs []int
+
+// Judge lets workers judge the jobs of a batch and returns the outcomes of each side in
+// the order of its jobs, as [run.Run] does. When ctx ends, queued tasks are withdrawn, running calls
 // are cancelled, and the remaining outcomes are Stopped. An error means that the queue
 // or the ledger is unavailable.
-func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
-	w := &waiter{Queue: q, Batch: b, id: newID(), outcomes: make([]run.Outcome, len(b.Jobs)), left: make(map[int64]int, len(b.Jobs)), losses: map[int]int{}}
-	for i, job := range b.Jobs {
-		w.outcomes[i] = run.Outcome{
-			Key: job.Case.Key, Stopped: true,
-			Result: verdict.Result{Verdict: verdict.Error, Reason: "the run was stopped before the case was judged"},
+func (q *Queue) Judge(ctx context.Context, b Batch) ([][]run.Outcome, error) {
+	w := &waiter{Queue: q, Batch: b, id: newID(), left: map[int64]jobs{}, losses: map[int]int{}}
+	for i := range b.Sides {
+		for _, job := range b.Sides[i].Jobs {
+			w.jobs = append(w.jobs, sideJob{job, &b.Sides[i], run.Outcome{
+				Key: job.Case.Key, Stopped: true,
+				Result: verdict.Result{Verdict: verdict.Error, Reason: "the run was stopped before the case was judged"},
+			}})
 		}
 	}
 	lasting := context.WithoutCancel(ctx)
@@ -102,9 +112,21 @@ func (q *Queue) Judge(ctx context.Context, b Batch) ([]run.Outcome, error) {
 		err = nil // a write error of a stopped run is not a fault
 	}
 	if err != nil {
-		return w.outcomes, fmt.Errorf("queue: %w", err)
+		return w.outcomes(), fmt.Errorf("queue: %w", err)
 	}
-	return w.outcomes, nil
+	return w.outcomes(), nil
+}
+
+// outcomes returns the outcomes of each side.
+func (w *waiter) outcomes() [][]run.Outcome {
+	out, next := make([][]run.Outcome, len(w.Sides)), 0
+	for i, side := range w.Sides {
+		for range side.Jobs {
+			out[i] = append(out[i], w.jobs[next].outcome)
+			next++
+		}
+	}
+	return out
 }
 
 func newID() string {
@@ -124,14 +146,40 @@ func (w *waiter) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, job := range w.Jobs {
-		if seen.running > 0 && seen.sandboxed == 0 && w.startsPrograms(job) {
-			w.conclude(i, unable(job))
+	for _, task := range w.tasks() {
+		if seen.running > 0 && seen.sandboxed == 0 && w.startsPrograms(task) {
+			w.withdraw(task)
 			continue
 		}
-		w.due = append(w.due, i)
+		w.due = append(w.due, task)
 	}
 	return w.enqueue(ctx)
+}
+
+// tasks returns the jobs of each task. The sides of pairs take turns at going first.
+func (w *waiter) tasks() []jobs {
+	var all []jobs
+	isPaired := make([]bool, len(w.jobs))
+	if len(w.Sides) == 2 {
+		first := len(w.Sides[0].Jobs)
+		for i, at := range run.Partners(w.Sides[0].Jobs, w.Sides[1].Jobs) {
+			if at < 0 {
+				continue
+			}
+			pair := jobs{i, first + at}
+			if len(all)%2 == 1 {
+				slices.Reverse(pair)
+			}
+			all = append(all, pair)
+			isPaired[i], isPaired[first+at] = true, true
+		}
+	}
+	for i := range w.jobs {
+		if !isPaired[i] {
+			all = append(all, jobs{i})
+		}
+	}
+	return all
 }
 
 // announce records that the run is being waited for.
@@ -141,16 +189,38 @@ func (w *waiter) announce(ctx context.Context) error {
 	return err
 }
 
-func (w *waiter) startsPrograms(job run.Job) bool { return w.Programs != nil && w.Programs(job) }
+// startsPrograms reports whether a case of a task starts programs.
+func (w *waiter) startsPrograms(task jobs) bool {
+	return w.Programs != nil && slices.ContainsFunc(task, func(i int) bool { return w.Programs(w.jobs[i].side.Config, w.jobs[i].Job) })
+}
+
+// withdraw ends the cases of a task that no worker can start.
+func (w *waiter) withdraw(task jobs) {
+	for _, i := range task {
+		w.conclude(i, unable(w.jobs[i].Job))
+	}
+}
+
+// cases counts the cases without an outcome.
+func (w *waiter) cases() int {
+	n := 0
+	for _, task := range w.left {
+		n += len(task)
+	}
+	for _, task := range w.due {
+		n += len(task)
+	}
+	return n
+}
 
 // enqueue queues the jobs without a task.
 func (w *waiter) enqueue(ctx context.Context) error {
 	for len(w.due) > 0 {
 		some := w.due[:min(atOnce, len(w.due))]
 		params := make([]river.InsertManyParams, len(some))
-		for n, i := range some {
-			params[n] = river.InsertManyParams{Args: w.task(ctx, w.Jobs[i]), InsertOpts: &river.InsertOpts{
-				Queue: w.Class.name(w.startsPrograms(w.Jobs[i])), MaxAttempts: tries,
+		for n, task := range some {
+			params[n] = river.InsertManyParams{Args: w.task(ctx, task), InsertOpts: &river.InsertOpts{
+				Queue: w.Class.name(w.startsPrograms(task)), MaxAttempts: tries,
 			}}
 		}
 		// Workers may begin before the reply arrives. Without the task ids nobody could
@@ -201,11 +271,21 @@ func unable(job run.Job) run.Outcome {
 	return run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
 }
 
-func (w *waiter) task(ctx context.Context, job run.Job) Task {
-	return Task{
-		Run: w.id, Side: w.Side, Case: job.Case.ID(), E: job.Digests.E, J: job.Digests.J, D: job.Digests.D,
-		Target: job.Target, Scope: job.Scope, Trust: w.Config.Trust, Need: job.Need, Purpose: job.Purpose, Again: job.Again,
-		Revision: w.Config.Revision, Trace: tracing.Parent(ctx),
+// task returns the task of jobs.
+func (w *waiter) task(ctx context.Context, of jobs) Task {
+	t := Task{Run: w.id, Part: w.jobs[of[0]].part(), Trace: tracing.Parent(ctx)}
+	if len(of) == 2 {
+		other := w.jobs[of[1]].part()
+		t.Partner = &other
+	}
+	return t
+}
+
+func (j *sideJob) part() Part {
+	return Part{
+		Side: j.side.Name, Case: j.Case.ID(), E: j.Digests.E, J: j.Digests.J, D: j.Digests.D,
+		Target: j.Target, Scope: j.Scope, Trust: j.side.Config.Trust, Need: j.Need, Purpose: j.Purpose, Again: j.Again,
+		Revision: j.side.Config.Revision,
 	}
 }
 
@@ -276,7 +356,7 @@ func (w *waiter) beat(ctx context.Context) error {
 
 // standstill counts the waiting cases if none is being judged.
 func (w *waiter) standstill(ctx context.Context, seen seenWorkers) (Standstill, error) {
-	now := Standstill{Cases: len(w.left) + len(w.due), Workers: seen.running}
+	now := Standstill{Cases: w.cases(), Workers: seen.running}
 	if seen.running == 0 {
 		return now, nil
 	}
@@ -289,7 +369,7 @@ func (w *waiter) standstill(ctx context.Context, seen seenWorkers) (Standstill, 
 	if err != nil || begun {
 		return Standstill{}, err
 	}
-	now.Programs = !slices.ContainsFunc(slices.Collect(maps.Values(w.left)), func(i int) bool { return !w.startsPrograms(w.Jobs[i]) })
+	now.Programs = !slices.ContainsFunc(slices.Collect(maps.Values(w.left)), func(task jobs) bool { return !w.startsPrograms(task) })
 	if now.Programs {
 		now.Workers, now.Programs = seen.sandboxed, seen.sandboxed == 0
 	}
@@ -310,8 +390,8 @@ func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
 		return nil
 	}
 	var ids []int64
-	for id, i := range w.left {
-		if w.startsPrograms(w.Jobs[i]) {
+	for id, task := range w.left {
+		if w.startsPrograms(task) {
 			ids = append(ids, id)
 		}
 	}
@@ -325,9 +405,9 @@ func (w *waiter) withhold(ctx context.Context, seen seenWorkers) error {
 	}
 	withheld, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	for _, id := range withheld {
-		i := w.left[id]
+		task := w.left[id]
 		delete(w.left, id)
-		w.conclude(i, unable(w.Jobs[i]))
+		w.withdraw(task)
 	}
 	return err
 }
@@ -354,18 +434,29 @@ func (w *waiter) check(ctx context.Context) error {
 	}
 	w.checked = time.Now()
 	for _, id := range gone {
-		i, waits := w.left[id]
+		task, waits := w.left[id]
 		if !waits {
 			continue
 		}
 		delete(w.left, id)
-		if w.losses[i]++; w.losses[i] > mostLosses {
-			w.conclude(i, lost(w.Jobs[i]))
-			continue
-		}
-		w.due = append(w.due, i)
+		w.lose(task)
 	}
 	return nil
+}
+
+// lose queues the jobs of a lost task again, unless that has happened too often.
+func (w *waiter) lose(task jobs) {
+	again := slices.DeleteFunc(slices.Clone(task), func(i int) bool {
+		w.losses[i]++
+		if w.losses[i] <= mostLosses {
+			return false
+		}
+		w.conclude(i, lost(w.jobs[i].Job))
+		return true
+	})
+	if len(again) > 0 {
+		w.due = append(w.due, again)
+	}
 }
 
 // lost returns the outcome of a case whose tasks vanished from the queue.
@@ -391,44 +482,67 @@ func (w *waiter) collect(ctx context.Context) error {
 	}
 	w.taken = w.taken[:0]
 	for _, f := range found {
-		i, there := w.left[f.Job]
+		task, there := w.left[f.Job]
 		if !there {
 			w.taken = append(w.taken, f.Job)
 			continue
 		}
-		var out run.Outcome
+		var out Judged
 		if err := json.Unmarshal(f.Outcome, &out); err != nil {
-			return fmt.Errorf("read the outcome of %s: %w", w.Jobs[i].Case.Key, err)
+			return fmt.Errorf("read the outcome of %s: %w", w.jobs[task[0]].Case.Key, err)
 		}
-		if err := w.recall(ctx, i, &out); err != nil {
+		outcomes := []run.Outcome{out.Outcome}
+		if out.Partner != nil {
+			outcomes = append(outcomes, *out.Partner)
+		}
+		if err := w.recall(ctx, task, outcomes); err != nil {
 			return err
 		}
 		delete(w.left, f.Job)
 		w.taken, w.news = append(w.taken, f.Job), true
-		w.conclude(i, out)
+		w.take(task, outcomes)
 	}
 	return nil
 }
 
-// recall adds the ledger's transcripts to an outcome that needs them.
-func (w *waiter) recall(ctx context.Context, i int, out *run.Outcome) error {
-	job := w.Jobs[i]
-	if keep := w.Config.Keep; keep != nil && !keep(job, out.Result) || w.Config.Ledger == nil {
-		return nil
-	}
-	executions, _, err := w.Config.Ledger.Executions(ctx, ledger.Scope{Trust: job.Scope.Trust, NotBefore: job.Scope.NotBefore}, job.Digests.E)
-	for _, e := range executions {
-		if len(e.Transcript.Messages) > 0 {
-			out.Transcripts = append(out.Transcripts, e.Transcript)
+// take concludes the jobs of a task. The partner is queued alone if the worker did not
+// know that the task has one.
+func (w *waiter) take(task jobs, outcomes []run.Outcome) {
+	for n, i := range task {
+		if n < len(outcomes) {
+			w.conclude(i, outcomes[n])
+		} else {
+			w.due = append(w.due, jobs{i})
 		}
 	}
-	return err
+}
+
+// recall adds the ledger's transcripts to the outcomes of a task that need them.
+func (w *waiter) recall(ctx context.Context, task jobs, outcomes []run.Outcome) error {
+	for n := range min(len(task), len(outcomes)) {
+		job, out := &w.jobs[task[n]], &outcomes[n]
+		cfg := &job.side.Config
+		if cfg.Keep != nil && !cfg.Keep(job.Job, out.Result) || cfg.Ledger == nil {
+			continue
+		}
+		executions, _, err := cfg.Ledger.Executions(ctx, ledger.Scope{Trust: job.Scope.Trust, NotBefore: job.Scope.NotBefore}, job.Digests.E)
+		if err != nil {
+			return err
+		}
+		for _, e := range executions {
+			if len(e.Transcript.Messages) > 0 {
+				out.Transcripts = append(out.Transcripts, e.Transcript)
+			}
+		}
+	}
+	return nil
 }
 
 func (w *waiter) conclude(i int, out run.Outcome) {
-	w.outcomes[i] = out
-	if w.Config.Observe != nil {
-		w.Config.Observe(run.Event{Key: out.Key, Outcome: &out})
+	job := &w.jobs[i]
+	job.outcome = out
+	if observe := job.side.Config.Observe; observe != nil {
+		observe(run.Event{Key: out.Key, Outcome: &out})
 	}
 }
 

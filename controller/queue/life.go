@@ -68,16 +68,17 @@ func withDeadline(ctx context.Context, do func(context.Context) error) error {
 func (q *Queue) adopt(ctx context.Context) error {
 	const orphaned = `state = 'running' AND kind = 'case' AND NOT EXISTS (
 		SELECT 1 FROM queue_workers w WHERE w.id = attempted_by[array_upper(attempted_by, 1)] AND w.until > now())`
-	why, err := json.Marshal(failed(Task{}, fmt.Sprintf("%d workers ended while they judged it", tries)))
+	why, err := json.Marshal(failed(Part{}, fmt.Sprintf("%d workers ended while they judged it", tries)))
 	if err != nil {
 		return err
 	}
 	_, err = q.pool.Exec(ctx, `WITH dead AS (
 			UPDATE river_job SET state = 'discarded', finalized_at = now() WHERE `+orphaned+` AND attempt >= max_attempts
-			RETURNING id, args ->> 'run' AS run, args ->> 'case' AS name
+			RETURNING id, args ->> 'run' AS run, args ->> 'case' AS name, args -> 'partner' ->> 'case' AS partner
 		)
 		INSERT INTO queue_outcomes (run, job, outcome)
-		SELECT r.id, dead.id, $1::jsonb || jsonb_build_object('Key', dead.name) FROM dead JOIN queue_runs r ON r.id = dead.run
+		SELECT r.id, dead.id, $1::jsonb || jsonb_build_object('Key', dead.name) || CASE WHEN dead.partner IS NULL THEN '{}'
+			ELSE jsonb_build_object('Partner', $1::jsonb || jsonb_build_object('Key', dead.partner)) END FROM dead JOIN queue_runs r ON r.id = dead.run
 		ON CONFLICT DO NOTHING`, why)
 	if err != nil {
 		return err

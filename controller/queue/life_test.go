@@ -84,8 +84,8 @@ func TestAWorkerThatEndsAfterAnOutage(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var failed []string
-		polite := func(_ context.Context, task Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
-			return run.Outcome{Key: task.Case}, nil
+		polite := func(_ context.Context, task Task, _ json.RawMessage, _ *run.Completion) (Judged, error) {
+			return Judged{Outcome: run.Outcome{Key: task.Case}}, nil
 		}
 		w := NewWorker(WorkerConfig{Queue: q, Judge: polite, Failed: func(err error) {
 			mu.Lock()
@@ -97,7 +97,7 @@ func TestAWorkerThatEndsAfterAnOutage(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }()
 		o := runtest.Greetings("greeting", 1)
-		if _, err := q.Judge(t.Context(), Batch{Class: Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs}); err != nil {
+		if _, err := q.Judge(t.Context(), Batch{Class: Interactive, Sides: []run.Side{{Name: "head", Config: o.Config, Jobs: o.Jobs}}}); err != nil {
 			t.Fatal(err)
 		}
 		server.Kill(t)

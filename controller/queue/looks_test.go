@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/runtest"
 )
 
@@ -32,8 +33,8 @@ func looking(t *testing.T, url string, n int) (pauses []time.Duration) {
 		return err
 	}
 	o := runtest.Greetings("greeting", 1)
-	outs, err := q.Judge(t.Context(), Batch{Class: Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs})
-	if err != nil || outs[0].Key != "greeting" {
+	outs, err := q.Judge(t.Context(), Batch{Class: Interactive, Sides: []run.Side{{Name: "head", Config: o.Config, Jobs: o.Jobs}}})
+	if err != nil || outs[0][0].Key != "greeting" {
 		t.Errorf("the outcome is %+v, %v", outs, err)
 	}
 	return pauses

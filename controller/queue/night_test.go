@@ -38,8 +38,7 @@ func BenchmarkAPullRequestBesideANight(b *testing.B) {
 		}
 	}
 	judge := func(class queue.Class, o runtest.Order) {
-		batch := queue.Batch{Class: class, Side: "head", About: known.add(o), Config: o.Config, Jobs: o.Jobs}
-		if _, err := q.Judge(ctx, batch); err != nil {
+		if _, err := judgeOrder(ctx, q, class, known.add(o), o); err != nil {
 			b.Error(err)
 		}
 	}

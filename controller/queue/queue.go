@@ -30,10 +30,20 @@ import (
 	"github.com/gavel-evals/gavel/controller/run"
 )
 
-// A Task is one case of a run for a worker to judge.
+// A Task is one case of a run for a worker to judge, or one case at both sides.
 type Task struct {
 	// Run is the run's id in the queue, set by [Queue.Judge].
 	Run string `json:"run"`
+	Part
+	// Partner is the case at the other side, see [run.Pair]; nil if the case is judged
+	// alone. A worker of an older version judges only the first one.
+	Partner *Part `json:"partner,omitempty"`
+	// Trace is the traceparent of the step that queued the task, or empty.
+	Trace string `json:"trace,omitempty"`
+}
+
+// A Part is one case of a [Task].
+type Part struct {
 	// Side is the case's side of the comparison, such as head.
 	Side string `json:"side"`
 	// Case is the ID of the case. E, J and D are its digests: a worker judges it only
@@ -50,8 +60,28 @@ type Task struct {
 	Purpose  plan.Purpose `json:"purpose,omitempty"`
 	Again    int          `json:"again,omitempty"`
 	Revision string       `json:"revision,omitempty"`
-	// Trace is the traceparent of the step that queued the task, or empty.
-	Trace string `json:"trace,omitempty"`
+}
+
+// Judged is the outcome of a [Task].
+type Judged struct {
+	run.Outcome
+	// Partner is the outcome of the task's partner. It is nil for a task without one, and
+	// from a worker that does not know partners.
+	Partner *run.Outcome `json:",omitempty"`
+}
+
+// isStopped reports whether a case of the task was not judged to its end.
+func (j Judged) isStopped() bool { return j.Stopped || j.Partner != nil && j.Partner.Stopped }
+
+// withoutTranscripts returns the stored form: transcripts are in the ledger.
+func (j Judged) withoutTranscripts() Judged {
+	j.Transcripts = nil
+	if j.Partner != nil {
+		other := *j.Partner
+		other.Transcripts = nil
+		j.Partner = &other
+	}
+	return j
 }
 
 // Kind returns the name of tasks in the queue.
@@ -123,8 +153,9 @@ func Open(ctx context.Context, url string) (*Queue, error) {
 
 // Depth counts the live workers, and the cases that wait or are being judged.
 func (q *Queue) Depth(ctx context.Context) (workers, waiting, judging int, err error) {
+	const cases = "coalesce(sum(CASE WHEN args -> 'partner' IS NULL THEN 1 ELSE 2 END)"
 	err = q.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM queue_workers WHERE until > now()),
-		count(*) FILTER (WHERE state <> 'running'), count(*) FILTER (WHERE state = 'running')
+		`+cases+` FILTER (WHERE state <> 'running'), 0), `+cases+` FILTER (WHERE state = 'running'), 0)
 		FROM river_job WHERE kind = 'case' AND state IN ('available', 'scheduled', 'retryable', 'pending', 'running')`).Scan(&workers, &waiting, &judging)
 	return workers, waiting, judging, err
 }

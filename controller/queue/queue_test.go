@@ -91,7 +91,7 @@ func (o *orders) get(about json.RawMessage) (runtest.Order, error) {
 }
 
 // A judge does what a worker does with a task.
-type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion) (run.Outcome, error)
+type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion) (queue.Judged, error)
 
 // judge returns what a worker does with a task, within limits. A ledger in a file has
 // no part in completing it.
@@ -123,24 +123,25 @@ func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Led
 		}
 		return s, err
 	}
-	return func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+	return func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
 		order, err := o.get(about)
 		if err != nil {
-			return run.Outcome{}, err
+			return queue.Judged{}, err
 		}
 		s, err := session(ctx, task.Run, order)
 		if err != nil {
-			return run.Outcome{}, err
+			return queue.Judged{}, err
 		}
 		if !postgres.IsURL(order.Config.Ledger.Path()) {
 			completion = nil
 		}
 		for _, job := range order.Jobs {
 			if job.Digests.D == task.D {
-				return s.Judge(ctx, job, completion)
+				out, err := s.Judge(ctx, job, completion)
+				return queue.Judged{Outcome: out}, err
 			}
 		}
-		return run.Outcome{}, errors.New("there is no such case")
+		return queue.Judged{}, errors.New("there is no such case")
 	}
 }
 
@@ -188,7 +189,7 @@ func conformance(t *testing.T, config func(url string) ledger.Config) {
 				if o.Background {
 					class = queue.Background
 				}
-				return q.Judge(ctx, queue.Batch{Class: class, Side: "head", About: known.add(o), Config: o.Config, Jobs: o.Jobs})
+				return judgeOrder(ctx, q, class, known.add(o), o)
 			},
 		}
 	})
@@ -247,13 +248,24 @@ func (o outsider) await(text string, args ...any) {
 }
 
 // batch is one case that a worker says is polite.
-func batch(name string) queue.Batch {
-	o := runtest.Greetings(name, 1)
-	return queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs}
+func batch(name string) queue.Batch { return orderBatch(queue.Interactive, nil, runtest.Greetings(name, 1)) }
+
+func orderBatch(class queue.Class, about json.RawMessage, o runtest.Order) queue.Batch {
+	return queue.Batch{Class: class, About: about, Sides: []run.Side{{Name: "head", Config: o.Config, Jobs: o.Jobs}}}
 }
 
-func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
-	return run.Outcome{Key: task.Case}, nil
+// judgeBatch has workers judge a batch of one side.
+func judgeBatch(ctx context.Context, q *queue.Queue, b queue.Batch) ([]run.Outcome, error) {
+	sides, err := q.Judge(ctx, b)
+	return sides[0], err
+}
+
+func judgeOrder(ctx context.Context, q *queue.Queue, class queue.Class, about json.RawMessage, o runtest.Order) ([]run.Outcome, error) {
+	return judgeBatch(ctx, q, orderBatch(class, about, o))
+}
+
+func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
+	return queue.Judged{Outcome: run.Outcome{Key: task.Case}}, nil
 }
 
 // TestAnOrphan is taken up after its worker gave no sign of life, and a task that
@@ -271,7 +283,7 @@ func TestAnOrphan(t *testing.T) {
 			db := outside(t, url)
 			got := make(chan run.Outcome, 1)
 			go func() {
-				outs, err := q.Judge(t.Context(), batch(tt.name))
+				outs, err := judgeBatch(t.Context(), q, batch(tt.name))
 				if err != nil {
 					t.Error(err)
 				}
@@ -293,19 +305,19 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 	q := open(t, tables.URL(t))
 	end := start(t, queue.WorkerConfig{Queue: q, Judge: polite})
 	b := batch("program")
-	b.Programs = func(run.Job) bool { return true }
-	outs, err := q.Judge(t.Context(), b)
+	b.Programs = func(run.Config, run.Job) bool { return true }
+	outs, err := judgeBatch(t.Context(), q, b)
 	if err != nil || outs[0].Unrun != "it starts a program, and no worker that is running has a sandbox" {
 		t.Errorf("without a sandbox the outcome is %+v, error %v", outs, err)
 	}
 	taken := make(chan string, 1)
-	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
 		taken <- "with"
 		return polite(ctx, task, about, completion)
 	}}
 	defer start(t, with)()
 	for outs[0].Unrun != "" { // until the other has given its first sign of life
-		if outs, err = q.Judge(t.Context(), b); err != nil {
+		if outs, err = judgeBatch(t.Context(), q, b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -333,7 +345,7 @@ func TestCasesThatWait(t *testing.T) {
 		group.Go(func() {
 			b := batch(name)
 			b.Waits = func(w queue.Standstill) { said[name] <- w }
-			if outs, err := q.Judge(t.Context(), b); err != nil || outs[0].Stopped {
+			if outs, err := judgeBatch(t.Context(), q, b); err != nil || outs[0].Stopped {
 				t.Errorf("the outcome of the %s run is %+v, %v", name, outs, err)
 			}
 		})
@@ -341,7 +353,7 @@ func TestCasesThatWait(t *testing.T) {
 	judge("first")
 	want("first", queue.Standstill{Cases: 1})
 	begun, free := make(chan struct{}, 2), make(chan struct{})
-	start(t, queue.WorkerConfig{Queue: q, Interactive: 1, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+	start(t, queue.WorkerConfig{Queue: q, Interactive: 1, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
 		begun <- struct{}{}
 		<-free
 		return polite(ctx, task, about, completion)
@@ -368,7 +380,7 @@ func TestATaskIsCompletedWithItsVerdict(t *testing.T) {
 	start(t, queue.WorkerConfig{Queue: q, Limiters: limiters, Judge: known.judge(t, limiters), Failed: func(err error) { failed <- err }})
 	judged := make(chan run.Outcome, 1)
 	go func() {
-		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", About: known.add(order), Config: order.Config, Jobs: order.Jobs})
+		outs, err := judgeOrder(t.Context(), q, queue.Interactive, known.add(order), order)
 		if err != nil {
 			t.Error(err)
 		}
@@ -404,12 +416,12 @@ func TestARunThatNobodyWaitsFor(t *testing.T) {
 	db := outside(t, url)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { _, _ = q.Judge(ctx, batch("left")) }()
+	go func() { _, _ = judgeBatch(ctx, q, batch("left")) }()
 	db.await("SELECT FROM river_job")
 	db.exec("UPDATE queue_runs SET until = now() - interval '1 second'")
-	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (run.Outcome, error) {
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (queue.Judged, error) {
 		t.Error("it is judged")
-		return run.Outcome{}, nil
+		return queue.Judged{}, nil
 	}})
 	db.await("SELECT FROM river_job WHERE state = 'cancelled'")
 }
@@ -423,7 +435,7 @@ func TestWhatIsInTheQueue(t *testing.T) {
 	done := make(chan bool)
 	go func() {
 		defer close(done)
-		_, _ = q.Judge(ctx, batch("a-key"))
+		_, _ = judgeBatch(ctx, q, batch("a-key"))
 	}()
 	db.await("SELECT FROM river_job")
 	if db.exec("SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%a-key000%'") != 1 || db.exec("SELECT FROM river_job j WHERE to_jsonb(j)::text LIKE '%greet%'") != 0 {

@@ -40,11 +40,11 @@ func remoteWorker(url string) {
 		panic(err)
 	}
 	defer q.Close()
-	judge := func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
+	judge := func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
 		fmt.Println("begun")
 		<-ctx.Done()
 		fmt.Println("given up")
-		return run.Outcome{Key: task.Case, Stopped: true}, ctx.Err()
+		return queue.Judged{Outcome: run.Outcome{Key: task.Case, Stopped: true}}, ctx.Err()
 	}
 	if err := queue.NewWorker(queue.WorkerConfig{Queue: q, Judge: judge, Drain: time.Millisecond}).Run(ctx); err != nil {
 		panic(err)
@@ -93,7 +93,7 @@ func (r remote) cancel(t testing.TB, name string) time.Duration {
 	defer cancel()
 	judged := make(chan run.Outcome, 1)
 	go func() {
-		outs, err := r.queue.Judge(ctx, batch(name))
+		outs, err := judgeBatch(ctx, r.queue, batch(name))
 		if err != nil {
 			t.Error(err)
 		}

@@ -53,7 +53,7 @@ func TestAVanishedMachine(t *testing.T) {
 	first := begin(open(t, far), ledgertest.Open(t, ledger.Config{Path: far}))
 	judged := make(chan []run.Outcome, 1)
 	go func() {
-		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", About: known.add(order), Config: order.Config, Jobs: order.Jobs})
+		outs, err := judgeOrder(t.Context(), q, queue.Interactive, known.add(order), order)
 		if err != nil {
 			t.Error(err)
 		}
@@ -90,12 +90,12 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, q := open(t, url), open(t, proxy.URL(t, url))
 	release := make(chan bool)
-	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
 		select {
 		case <-release:
 			return polite(ctx, task, about, completion)
 		case <-ctx.Done():
-			return run.Outcome{Stopped: true}, nil
+			return queue.Judged{Outcome: run.Outcome{Stopped: true}}, nil
 		}
 	}})
 	const n = 10
@@ -108,7 +108,7 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 	}
 	judged, failed := make(chan []run.Outcome, 1), make(chan error, 1)
 	go func() {
-		outs, err := q.Judge(t.Context(), queue.Batch{Class: queue.Interactive, Side: "head", Config: o.Config, Jobs: o.Jobs})
+		outs, err := judgeOrder(t.Context(), q, queue.Interactive, nil, o)
 		if err != nil {
 			failed <- err
 			return
@@ -154,17 +154,17 @@ func TestACancelBeforeTheAnswer(t *testing.T) {
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, far := open(t, url), open(t, proxy.URL(t, url))
 	begun, given := make(chan struct{}), make(chan struct{})
-	start(t, queue.WorkerConfig{Queue: near, Drain: time.Millisecond, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
+	start(t, queue.WorkerConfig{Queue: near, Drain: time.Millisecond, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
 		close(begun)
 		<-ctx.Done()
 		close(given)
-		return run.Outcome{Key: task.Case, Stopped: true}, ctx.Err()
+		return queue.Judged{Outcome: run.Outcome{Key: task.Case, Stopped: true}}, ctx.Err()
 	}})
 	proxy.Delay(50 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	judged := make(chan run.Outcome, 1)
 	go func() {
-		outs, err := far.Judge(ctx, batch("early"))
+		outs, err := judgeBatch(ctx, far, batch("early"))
 		if err != nil {
 			t.Error(err)
 		}

@@ -56,7 +56,7 @@ func (l load) counted(tb testing.TB, cases int) []string {
 		o := runtest.Passing(store, name, n)
 		o.Budget = l.budget
 		o.Config.Keep = func(_ run.Job, r verdict.Result) bool { return r.Verdict != verdict.Pass } // as in a report
-		outs, err := q.Judge(tb.Context(), queue.Batch{Class: queue.Background, Side: "head", About: known.add(o), Config: o.Config, Jobs: o.Jobs})
+		outs, err := judgeOrder(tb.Context(), q, queue.Background, known.add(o), o)
 		if err != nil {
 			tb.Fatal(err)
 		}

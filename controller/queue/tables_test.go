@@ -1,8 +1,6 @@
 package queue_test
 
 import (
-	"context"
-	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +77,7 @@ func TestTablesOfAnotherProgram(t *testing.T) {
 	db.exec("INSERT INTO public.river_migration SELECT 'main', n, now() FROM generate_series(1, 99) n")
 	q := open(t, url)
 	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
-	if outs, err := q.Judge(t.Context(), batch("mine")); err != nil || outs[0].Stopped {
+	if outs, err := judgeBatch(t.Context(), q, batch("mine")); err != nil || outs[0].Stopped {
 		t.Errorf("the outcome is %+v, %v", outs, err)
 	}
 	if n := db.exec("SELECT FROM public.river_migration"); n != 99 {
@@ -100,7 +98,7 @@ func TestARoleThatMayOnlyUseTheTables(t *testing.T) {
 	}
 	q := open(t, as(t, url, "guest"))
 	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
-	if outs, err := q.Judge(t.Context(), batch("of a guest")); err != nil || outs[0].Stopped {
+	if outs, err := judgeBatch(t.Context(), q, batch("of a guest")); err != nil || outs[0].Stopped {
 		t.Errorf("the outcome is %+v, %v", outs, err)
 	}
 }
@@ -127,7 +125,7 @@ func TestATaskThatIsGoneIsQueuedAgain(t *testing.T) {
 			q, db := open(t, url), outside(t, url)
 			judged := make(chan run.Outcome, 1)
 			go func() {
-				outs, err := q.Judge(t.Context(), batch("gone"))
+				outs, err := judgeBatch(t.Context(), q, batch("gone"))
 				if err != nil {
 					t.Error(err)
 				}
@@ -155,7 +153,7 @@ func TestATaskThatIsGoneAgainAndAgain(t *testing.T) {
 	q, db := open(t, url), outside(t, url)
 	db.exec("CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.state = 'cancelled'; NEW.finalized_at = now(); RETURN NEW; END $$")
 	db.exec("CREATE TRIGGER nothing BEFORE INSERT ON river_job FOR EACH ROW EXECUTE FUNCTION nothing()")
-	outs, err := q.Judge(t.Context(), batch("gone"))
+	outs, err := judgeBatch(t.Context(), q, batch("gone"))
 	if err != nil || outs[0].Result.Verdict != verdict.Error || !strings.HasPrefix(outs[0].Result.Reason, "it was queued 4 times") {
 		t.Errorf("the outcome is %+v, %v", outs, err)
 	}
@@ -168,19 +166,17 @@ func TestProgramsWaitForTheFirstWorker(t *testing.T) {
 	url := tables.URL(t)
 	q, db := open(t, url), outside(t, url)
 	b := batch("program")
-	b.Programs = func(run.Job) bool { return true }
+	b.Programs = func(run.Config, run.Job) bool { return true }
 	judged := make(chan run.Outcome, 1)
 	go func() {
-		outs, err := q.Judge(t.Context(), b)
+		outs, err := judgeBatch(t.Context(), q, b)
 		if err != nil {
 			t.Error(err)
 		}
 		judged <- outs[0]
 	}()
 	db.await("SELECT FROM river_job")
-	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (run.Outcome, error) {
-		return run.Outcome{Key: task.Case}, nil
-	}})
+	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: polite})
 	if out := <-judged; out.Unrun != "" || out.Stopped {
 		t.Errorf("the outcome is %+v, want that of the worker", out)
 	}
@@ -197,7 +193,7 @@ func TestTwoBatchesAtOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for _, name := range []string{"head", "base"} {
 			group.Go(func() {
-				if outs, err := q.Judge(t.Context(), batch(name)); err != nil || outs[0].Stopped {
+				if outs, err := judgeBatch(t.Context(), q, batch(name)); err != nil || outs[0].Stopped {
 					t.Errorf("the outcome is %+v, %v", outs, err)
 				}
 			})
@@ -229,7 +225,7 @@ func TestADatabaseThatGoesForGood(t *testing.T) {
 	}
 	ended := make(chan end, 1)
 	go func() {
-		outs, err := q.Judge(t.Context(), batch("waits"))
+		outs, err := judgeBatch(t.Context(), q, batch("waits"))
 		ended <- end{outs, err}
 	}()
 	db.await("SELECT FROM river_job")
@@ -238,7 +234,7 @@ func TestADatabaseThatGoesForGood(t *testing.T) {
 	if got.err == nil || !strings.HasPrefix(got.err.Error(), "queue: ") || len(got.outs) != 1 || !got.outs[0].Stopped {
 		t.Errorf("the run ends with %+v, %v, want the error of the queue", got.outs, got.err)
 	}
-	if _, err := q.Judge(t.Context(), batch("begins")); err == nil {
+	if _, err := judgeBatch(t.Context(), q, batch("begins")); err == nil {
 		t.Error("a run that cannot begin has no error")
 	}
 }

@@ -26,12 +26,12 @@ import (
 // A WorkerConfig configures a worker.
 type WorkerConfig struct {
 	Queue *Queue
-	// Judge judges a task's case; about comes from its [Batch]. It stores the verdict
-	// in the ledger, and returns a Stopped outcome if ctx ended before. An error means
-	// that a retry, here or elsewhere, may succeed. If the ledger is in the queue's
-	// database, it stores the completion together with the verdict; otherwise the task
-	// is completed afterwards.
-	Judge func(ctx context.Context, task Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error)
+	// Judge judges a task's case, and its partner at the same time; about comes from
+	// its [Batch]. It stores the verdict in the ledger, and returns a Stopped outcome if
+	// ctx ended before. An error means that a retry, here or elsewhere, may succeed. If
+	// the ledger is in the queue's database, it stores the completion together with the
+	// verdict of a single case; otherwise the task is completed afterwards.
+	Judge func(ctx context.Context, task Task, about json.RawMessage, completion *run.Completion) (Judged, error)
 	// Interactive and Background bound the simultaneous tasks of each class. They
 	// default to 8 and 8.
 	Interactive, Background int
@@ -198,13 +198,13 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 	if err == nil && !in.alive {
 		return river.JobCancel(errors.New("its run has ended"))
 	}
-	var out run.Outcome
+	var out Judged
 	completion := &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) { return completed(job, out) }, Store: func(t *store.Tx, out run.Outcome) error {
 		tx, err := postgres.Tx(t)
 		if err != nil {
 			return err
 		}
-		return complete(context.WithoutCancel(ctx), tx, job, out)
+		return complete(context.WithoutCancel(ctx), tx, job, Judged{Outcome: out})
 	}}
 	if err == nil {
 		out, err = w.cfg.Judge(ctx, job.Args, in.about, completion)
@@ -212,11 +212,11 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 	switch {
 	case err == nil && completion.Stored:
 		return nil
-	case w.ending.Load() && (err != nil || out.Stopped):
+	case w.ending.Load() && (err != nil || out.isStopped()):
 		return river.JobSnooze(0)
-	case ctx.Err() != nil && (err != nil || out.Stopped):
+	case ctx.Err() != nil && (err != nil || out.isStopped()):
 		return ctx.Err() // cancelled
-	case err == nil && out.Stopped:
+	case err == nil && out.isStopped():
 		err = errors.New("it was stopped before it was judged")
 	}
 	if err != nil {
@@ -224,7 +224,11 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		if job.Attempt < job.MaxAttempts {
 			return err
 		}
-		out = failed(job.Args, err.Error())
+		out = Judged{Outcome: failed(job.Args.Part, err.Error())}
+		if partner := job.Args.Partner; partner != nil {
+			other := failed(*partner, err.Error())
+			out.Partner = &other
+		}
 	}
 	ctx = context.WithoutCancel(ctx)
 	err = pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error { return complete(ctx, tx, job, out) })
@@ -235,23 +239,21 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 }
 
 // failed returns the outcome of a case that no worker could judge.
-func failed(t Task, why string) run.Outcome {
+func failed(t Part, why string) run.Outcome {
 	return run.Outcome{Key: t.Case, Result: verdict.Result{Verdict: verdict.Error, Reason: "no worker could judge it: " + why}}
 }
 
-// completed is complete as a single statement.
+// completed is complete for a single case, as one statement.
 func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
-	out.Transcripts = nil // they are in the ledger
-	body, err := json.Marshal(out)
+	body, err := json.Marshal(Judged{Outcome: out}.withoutTranscripts())
 	return store.Statement{Text: `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = ?2 AND state = 'running')
 		INSERT INTO queue_outcomes (run, job, outcome) SELECT id, ?2, ?3 FROM queue_runs WHERE id = ?1 ON CONFLICT DO NOTHING`,
 		Args: []any{job.Args.Run, job.ID, body}}, err
 }
 
 // complete ends a task and stores its outcome. Without its run the outcome is dropped.
-func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out run.Outcome) error {
-	out.Transcripts = nil // they are in the ledger
-	body, err := json.Marshal(out)
+func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out Judged) error {
+	body, err := json.Marshal(out.withoutTranscripts())
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -60,9 +58,9 @@ type Comparison struct {
 	Measure Measure
 }
 
-// A Measure runs jobs of a side and returns their outcomes in the same order. The sides
-// are measured concurrently.
-type Measure func(ctx context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error)
+// A Measure runs jobs of both sides at the same time and returns their outcomes in the
+// same order. Both are indexed by [confirm.Side].
+type Measure func(ctx context.Context, jobs [2][]run.Job) ([2][]run.Outcome, error)
 
 // Decide takes the necessary reruns and classifies the differences. The error is the
 // ledger's. If a budget or the end of ctx prevents measurements, the result is
@@ -172,28 +170,19 @@ func (d *decider) measure(ctx context.Context, batch []confirm.Request) error {
 			due[r.Side] = append(due[r.Side], i)
 		}
 	}
-	if d.Measure == nil {
+	if d.Measure == nil || len(due[confirm.Head])+len(due[confirm.Base]) == 0 {
 		return nil
 	}
-	var outcomes [2][]run.Outcome
-	var group errgroup.Group
+	var missing [2][]run.Job
 	for side, places := range due {
-		if len(places) == 0 {
-			continue
+		for _, at := range places {
+			missing[side] = append(missing[side], jobs[at])
 		}
-		group.Go(func() error {
-			mine := make([]run.Job, len(places))
-			for i, at := range places {
-				mine[i] = jobs[at]
-			}
-			var err error
-			if outcomes[side], err = d.Measure(ctx, confirm.Side(side), mine); err != nil {
-				return fmt.Errorf("measure %s again: %w", confirm.Side(side), err)
-			}
-			return nil
-		})
 	}
-	err = group.Wait()
+	outcomes, err := d.Measure(ctx, missing)
+	if err != nil {
+		err = fmt.Errorf("measure again: %w", err)
+	}
 	// Nobody measures any more who could read these changes.
 	for side, some := range outcomes {
 		for i, o := range some {

@@ -263,13 +263,12 @@ func TestAnOutageOfABaseThatIsGone(t *testing.T) {
 			c.Rows[i].Base.Case = nil
 			c.Base[cases[i].ID()], c.Head[cases[i].ID()] = failed, failed
 		}
-		c.Measure = func(_ context.Context, side confirm.Side, jobs []run.Job) ([]run.Outcome, error) {
-			if side == confirm.Base {
-				asked += len(jobs)
-			}
-			out := make([]run.Outcome, len(jobs))
-			for i := range out {
-				out[i].Result = failed.Result
+		c.Measure = func(_ context.Context, jobs [2][]run.Job) (out [2][]run.Outcome, err error) {
+			asked += len(jobs[confirm.Base])
+			for side := range jobs {
+				for range jobs[side] {
+					out[side] = append(out[side], run.Outcome{Result: failed.Result})
+				}
 			}
 			return out, nil
 		}

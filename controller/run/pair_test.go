@@ -1,6 +1,7 @@
 package run_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,5 +229,55 @@ func TestAPairIsReservedWhole(t *testing.T) {
 				t.Errorf("%d calls, want 2: %v", len(order), order)
 			}
 		})
+	}
+}
+
+// TestAHalfThatAnotherRunJudges: a pair that is judged from a queue waits for nobody if
+// another run is at work on one half.
+func TestAHalfThatAnotherRunJudges(t *testing.T) {
+	both := fixtures(t, 2)
+	b, other := both[0], both[1]
+	operator := ledger.Trust{Level: ledger.LevelOperator}
+	handle, err := other.store.BeginRun(t.Context(), operator, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handle.Close(t.Context()) //nolint:errcheck // the store is the test's
+	var taken *ledger.Lease
+	bot := &script{answer: func(int, target.Request) (target.Reply, error) {
+		if taken != nil {
+			if err := taken.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			taken = nil
+		}
+		return says("hello"), nil
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var halves [2]run.SessionJob
+	for i, name := range []string{"head", "base"} {
+		c := greeting(name)
+		halves[i].Job = run.Job{Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"})}
+		halves[i].Session, err = run.Begin(t.Context(), run.Config{
+			Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: bot, Config: b.cfg}},
+			Clock: clock.Funcs{AfterFunc: func(time.Duration) <-chan time.Time { return nil }}, // nobody gives up waiting
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer halves[i].Session.Close(t.Context()) //nolint:errcheck // the store is the test's
+	}
+	if taken, err = handle.Lease(t.Context(), halves[1].Job.Digests.E); err != nil {
+		t.Fatal(err)
+	}
+	outcomes, err := run.JudgePair(ctx, halves[0], halves[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range outcomes {
+		if o.Result.Verdict != verdict.Pass {
+			t.Errorf("%s: %+v", o.Key, o.Result)
+		}
 	}
 }

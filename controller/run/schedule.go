@@ -93,6 +93,9 @@ func (r *runner) finish(ctx context.Context, s *schedule) error {
 	for err == nil && ctx.Err() == nil && len(s.groups) > 0 {
 		err = r.round(ctx, s)
 	}
+	for _, job := range s.jobs { // some may not have begun
+		job.Half.miss()
+	}
 	return err
 }
 

@@ -84,6 +84,8 @@ func (s *schedule) end(missing map[string]Outcome, observe func(*Outcome)) {
 			here.Result.Reason = missingAnswer(job.Selection.Candidates[at]) + ": " + out.Result.Reason
 		}
 		if ended[i] {
+			job.Half.miss()
+			job.Half.leave()
 			observe(&s.outcomes[i])
 		}
 	}

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
@@ -39,6 +41,59 @@ func (s *Session) Judge(ctx context.Context, job Job, completion *Completion) (O
 		err = nil
 	}
 	return one.outcomes[0], err
+}
+
+// A Side is the part of a run that is judged at head or at base.
+type Side struct {
+	// Name is head or base.
+	Name   string
+	Config Config
+	Jobs   []Job
+}
+
+// Partners returns the places at the second side of the partners of the first side's
+// jobs, see [Pair]; -1 for a job without one.
+func Partners(first, second []Job) []int {
+	places := map[*pair]int{}
+	for i, job := range second {
+		if job.Half != nil {
+			places[job.Half.pair] = i
+		}
+	}
+	at := make([]int, len(first))
+	for i, job := range first {
+		at[i] = -1
+		if job.Half == nil {
+			continue
+		}
+		if place, there := places[job.Half.pair]; there {
+			at[i] = place
+		}
+	}
+	return at
+}
+
+// A SessionJob is a job with the session that judges it.
+type SessionJob struct {
+	Session *Session
+	Job     Job
+}
+
+// JudgePair judges the same case at two sides at the same time, as a pair. The first one
+// sends the first call.
+func JudgePair(ctx context.Context, first, second SessionJob) (outcomes [2]Outcome, err error) {
+	halves := [2]SessionJob{first, second}
+	a, b := []Job{first.Job}, []Job{second.Job}
+	Pair(a, b)
+	halves[0].Job, halves[1].Job = a[0], b[0]
+	var group errgroup.Group
+	for i, half := range halves {
+		group.Go(func() (err error) {
+			outcomes[i], err = half.Session.Judge(ctx, half.Job, nil)
+			return err
+		})
+	}
+	return outcomes, group.Wait()
 }
 
 // Close ends the session; no job may be judged any more.

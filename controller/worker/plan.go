@@ -64,7 +64,7 @@ type entry struct {
 
 // under returns the digests for judging a task: the case's own, or those of a further
 // measurement, which also depends on the other side.
-func (e *entry) under(t queue.Task) plan.Digests {
+func (e *entry) under(t queue.Part) plan.Digests {
 	if t.Again == 0 {
 		return e.digests
 	}
@@ -133,7 +133,7 @@ func (s *side) add(e entry) { s.cases[e.c.ID()] = append(s.cases[e.c.ID()], e) }
 
 // find returns a task's case with the task's digests, which this worker computes
 // itself. The error names the difference.
-func (s *side) find(t queue.Task) (*entry, plan.Digests, error) {
+func (s *side) find(t queue.Part) (*entry, plan.Digests, error) {
 	planned := s.cases[t.Case]
 	if len(planned) == 0 {
 		return nil, plan.Digests{}, fmt.Errorf("the plan of this worker has no case %s at %s", t.Case, t.Side)
@@ -151,7 +151,7 @@ func (s *side) find(t queue.Task) (*entry, plan.Digests, error) {
 }
 
 // job returns the job of a task. The plan and the task must agree about trust.
-func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
+func (p *runPlan) job(t queue.Part) (run.Job, *side, error) {
 	s := p.sides[t.Side]
 	if s == nil {
 		return run.Job{}, nil, fmt.Errorf("the plan of %s has no side %q", t.Case, t.Side)
@@ -170,13 +170,14 @@ func (p *runPlan) job(t queue.Task) (run.Job, *side, error) {
 	}, s, nil
 }
 
-// session returns the session for tasks of a batch that need the same targets.
-func (p *runPlan) session(ctx context.Context, t queue.Task, job run.Job, s *side) (*run.Session, error) {
+// session returns the session for cases of a side of the run that need the same targets.
+func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.Job) (*run.Session, error) {
+	s := p.sides[t.Side]
 	targets, err := s.roster.Targets([]run.Job{job})
 	if err != nil {
 		return nil, err
 	}
-	key := t.Run + "\x00" + t.Side + "\x00" + names(targets)
+	key := id + "\x00" + t.Side + "\x00" + names(targets)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if there := p.sessions[key]; there != nil {

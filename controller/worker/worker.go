@@ -77,27 +77,66 @@ func New(cfg Config) *Judge {
 	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*runPlan{}}
 }
 
-// Judge judges the case of a task, and stores the completion with its verdict. The
-// error is the reason why this worker cannot.
-func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (run.Outcome, error) {
+// Judge judges the case of a task, and stores the completion with its verdict. A task with
+// a partner has two, judged at the same time; its completion is not stored. The error is
+// the reason why this worker cannot.
+func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
 	p, err := j.plan(ctx, about)
 	if err != nil {
-		return run.Outcome{}, err
+		return queue.Judged{}, err
 	}
 	defer j.release(p)
-	job, side, err := p.job(task)
+	own, err := p.prepare(ctx, task.Run, task.Part)
 	if err != nil {
-		return run.Outcome{}, err
+		return queue.Judged{}, err
+	}
+	if task.Partner == nil {
+		out, err := own.judge(ctx, completion)
+		return queue.Judged{Outcome: out}, err
+	}
+	other, err := p.prepare(ctx, task.Run, *task.Partner)
+	if err != nil {
+		return queue.Judged{}, err
+	}
+	if own.lacks == nil && other.lacks == nil {
+		both, err := run.JudgePair(ctx, own.SessionJob, other.SessionJob)
+		return queue.Judged{Outcome: both[0], Partner: &both[1]}, err
+	}
+	first, err := own.judge(ctx, nil)
+	if err != nil {
+		return queue.Judged{}, err
+	}
+	second, err := other.judge(ctx, nil)
+	return queue.Judged{Outcome: first, Partner: &second}, err
+}
+
+// A prepared is a case that is ready to be judged, or the outcome of one that this worker
+// lacks something for.
+type prepared struct {
+	run.SessionJob
+	lacks *run.Outcome
+}
+
+// prepare finds a case and begins its session.
+func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part) (prepared, error) {
+	job, side, err := p.job(part)
+	if err != nil {
+		return prepared{}, err
 	}
 	if why := side.requirement.Missing(job.Case, job.Target); why != "" {
 		why = "on the worker, " + why
-		return run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}, nil
+		return prepared{lacks: &run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}}, nil
 	}
-	s, err := p.session(ctx, task, job, side)
-	if err != nil {
-		return run.Outcome{}, err
+	s, err := p.session(ctx, id, part, job)
+	return prepared{SessionJob: run.SessionJob{Session: s, Job: job}}, err
+}
+
+// judge judges the case alone.
+func (x prepared) judge(ctx context.Context, completion *run.Completion) (run.Outcome, error) {
+	if x.lacks != nil {
+		return *x.lacks, nil
 	}
-	return s.Judge(ctx, job, completion)
+	return x.Session.Judge(ctx, x.Job, completion)
 }
 
 // Close releases everything that is kept.
@@ -192,6 +231,6 @@ func names(targets map[string]run.Target) string {
 }
 
 // differs reports that the worker computes another digest than the controller.
-func differs(t queue.Task) error {
+func differs(t queue.Part) error {
 	return fmt.Errorf("this worker computes another digest than %.12s for %s: its version or the environment variables of its targets are not those of the controller", t.D, t.Case)
 }

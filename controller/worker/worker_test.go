@@ -104,8 +104,9 @@ func newFixture(t *testing.T) *fixture {
 	row, trust := p.Plan.Rows[0], p.Request().HeadTrust
 	b.about = about
 	b.task = queue.Task{
-		Run: "in-the-queue", Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
-		Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
+		Run: "in-the-queue", Part: queue.Part{Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
+			Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
+		},
 	}
 	return b
 }
