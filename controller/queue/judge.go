@@ -29,8 +29,8 @@ type Batch struct {
 	// About is JSON that workers get with each task of the batch: the commits to load
 	// the cases from. It must not contain a secret.
 	About json.RawMessage
-	// Sides are one or both sides. Of their configurations, the process-independent
-	// part counts: Ledger, Trust, Revision, Observe and Keep.
+	// Sides are one or both sides. The process-independent part of their configurations
+	// counts: Ledger, Trust, Revision, Observe and Keep.
 	Sides []run.Side
 	// Programs reports whether a case starts programs. nil means none does.
 	Programs func(run.Config, run.Job) bool
@@ -59,16 +59,16 @@ var looks = clock.Doubling{First: 10 * time.Millisecond, Most: 50 * time.Millise
 type waiter struct {
 	*Queue
 	Batch
-	id     string
-	jobs   []sideJob
-	left   map[int64]jobs // the jobs of each task without an outcome
-	due    []jobs         // the jobs without a task
-	losses map[int]int    // times that a job's task was lost
-	taken    []int64       // tasks whose outcomes were read and are still in the table
-	beaten   time.Time
-	checked  time.Time
-	said     Standstill
-	news     bool // an outcome arrived since the last beat
+	id      string
+	jobs    []sideJob
+	left    map[int64]jobs // the jobs of each task without an outcome
+	due     []jobs         // the jobs without a task
+	losses  map[int]int    // times that a job's task was lost
+	taken   []int64        // tasks whose outcomes were read and are still in the table
+	beaten  time.Time
+	checked time.Time
+	said    Standstill
+	news    bool // an outcome arrived since the last beat
 	// unable is the time since which workers run, but none with a sandbox.
 	unable time.Time
 }

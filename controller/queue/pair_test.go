@@ -48,7 +48,7 @@ func wantBoth(t *testing.T, b queue.Batch, outcomes [][]run.Outcome) {
 }
 
 // TestAPairIsOneTask: a worker gets both sides of a case at once, and they take turns at
-// going first. What has no partner is a task of its own.
+// going first. A case without a partner is a task of its own.
 func TestAPairIsOneTask(t *testing.T) {
 	t.Parallel()
 	q := open(t, tables.URL(t))

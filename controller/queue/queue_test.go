@@ -248,7 +248,9 @@ func (o outsider) await(text string, args ...any) {
 }
 
 // batch is one case that a worker says is polite.
-func batch(name string) queue.Batch { return orderBatch(queue.Interactive, nil, runtest.Greetings(name, 1)) }
+func batch(name string) queue.Batch {
+	return orderBatch(queue.Interactive, nil, runtest.Greetings(name, 1))
+}
 
 func orderBatch(class queue.Class, about json.RawMessage, o runtest.Order) queue.Batch {
 	return queue.Batch{Class: class, About: about, Sides: []run.Side{{Name: "head", Config: o.Config, Jobs: o.Jobs}}}
