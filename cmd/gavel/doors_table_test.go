@@ -828,6 +828,21 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		want: outcome{gate: "pass", some: true},
 	},
 	{
+		name: "both sides of a case are asked at the same time", answer: echo,
+		meets: func(prompt string) string {
+			if strings.Contains(prompt, "Be new.") { // which the branch main has
+				return ""
+			}
+			return prompt[strings.LastIndexByte(prompt, ' ')+1:]
+		},
+		base: shopOf(ids(48), map[string]string{
+			"gavel.yaml": strings.Replace(usual(), "model: model,", "model: model, concurrency: 64,", 1), domainFile: domainWith("Be new."),
+		}),
+		release: map[string]string{domainFile: domainWith("Be kind.")}, head: map[string]string{domainFile: domainWith("Be brief.")},
+		want: outcome{gate: "pass", calls: map[string]int{"Be brief. | say c0": 1, "Be kind. | say c0": 1, "Be brief. | say c19": 1, "Be kind. | say c19": 1}},
+		unlike: keyboard,
+	},
+	{
 		name: "a refusal with one text", answer: func(prompt string, n int) string {
 			if strings.Contains(prompt, "brief. | say c1") && n%2 == 1 {
 				return "I cannot help with that."

@@ -57,6 +57,10 @@ type scenario struct {
 	atHead func(n int) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
+	// meets names the case of a prompt that is only answered while the other side of the
+	// case is asked, too; "" for a prompt that is answered in any case. Without the other
+	// side the answer is a wrong one, after a while.
+	meets func(prompt string) string
 	// tokens are the tokens of a model's reply, by the name of the model. Defaults to
 	// 1.
 	tokens map[string]int
@@ -690,12 +694,13 @@ type models struct {
 	visits   atomic.Int64 // of the agent of head
 
 	mu    sync.Mutex
-	times map[string]int // by prompt; guarded by mu
-	total int            // guarded by mu
+	times map[string]int           // by prompt; guarded by mu
+	total int                      // guarded by mu
+	alone map[string]chan struct{} // calls that have not met, by case; guarded by mu
 }
 
 func newModels(t *testing.T, s scenario) *models {
-	m := &models{s: s, times: map[string]int{}}
+	m := &models{s: s, times: map[string]int{}, alone: map[string]chan struct{}{}}
 	m.Server = httptest.NewServer(m)
 	t.Cleanup(m.Close)
 	return m
@@ -786,6 +791,9 @@ func (m *models) text(req *modelCall) (string, error) {
 		if m.s.reply != nil && m.s.reply(k) != "" {
 			return m.s.reply(k), nil
 		}
+		if m.s.meets != nil && !m.met(m.s.meets(prompt)) {
+			return "alone", nil
+		}
 		return m.s.answer(prompt, n), nil
 	case "user":
 		value = map[string]any{"message": "And then?", "done": strings.Count(prompt, "|") > 3}
@@ -796,6 +804,34 @@ func (m *models) text(req *modelCall) (string, error) {
 	}
 	raw, err := json.Marshal(value)
 	return string(raw), err
+}
+
+// met waits for the call of a case at the other side, and reports whether it came.
+func (m *models) met(name string) bool {
+	if name == "" {
+		return true
+	}
+	m.mu.Lock()
+	if other := m.alone[name]; other != nil {
+		delete(m.alone, name)
+		close(other)
+		m.mu.Unlock()
+		return true
+	}
+	here := make(chan struct{})
+	m.alone[name] = here
+	m.mu.Unlock()
+	select {
+	case <-here:
+		return true
+	case <-time.After(5 * time.Second):
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.alone[name] == here {
+			delete(m.alone, name)
+		}
+		return false
+	}
 }
 
 // count counts a call, and returns how often the prompt and how often anything was sent.
