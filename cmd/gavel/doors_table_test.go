@@ -839,7 +839,7 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 			"gavel.yaml": strings.Replace(usual(), "model: model,", "model: model, concurrency: 64,", 1), domainFile: domainWith("Be new."),
 		}),
 		release: map[string]string{domainFile: domainWith("Be kind.")}, head: map[string]string{domainFile: domainWith("Be brief.")},
-		want: outcome{gate: "pass", calls: map[string]int{"Be brief. | say c0": 1, "Be kind. | say c0": 1, "Be brief. | say c19": 1, "Be kind. | say c19": 1}},
+		want:   outcome{gate: "pass", calls: map[string]int{"Be brief. | say c0": 1, "Be kind. | say c0": 1, "Be brief. | say c19": 1, "Be kind. | say c19": 1}},
 		unlike: keyboard,
 	},
 	{
