@@ -122,3 +122,40 @@ func TestErrorsGetTheirTries(t *testing.T) {
 		}
 	}
 }
+
+// TestScatteredErrors: calls that a provider turns away now and then, at either side, leave
+// no pull request that changes nothing undetermined or red.
+func TestScatteredErrors(t *testing.T) {
+	for _, tt := range []struct {
+		text    string
+		status  int
+		percent float64
+	}{
+		{"slow down", http.StatusTooManyRequests, 10},
+		{"stopped by the content filter", http.StatusBadRequest, 5},
+		{"overloaded", http.StatusServiceUnavailable, 5},
+	} {
+		for n := range uint64(2) {
+			t.Run(fmt.Sprint(tt.status, " ", n), func(t *testing.T) {
+				t.Parallel() // they wait before they try again
+				cell := simulation.Cell{Truth: simulation.Truth{Name: "all pass", Draw: func(*rand.Rand) float64 { return 1 }}, Cases: 20}
+				s := stage(t, simulation.NewPull(cell, 3, n), cell)
+				s.AtOnce = 8
+				luck := rand.New(rand.NewPCG(1, n))
+				s.Spoil = func(confirm.Request) (string, int) {
+					if 100*luck.Float64() >= tt.percent {
+						return "", 0
+					}
+					return tt.text, tt.status
+				}
+				r, err := s.Run(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Gate.Result != report.GatePass || s.Spoiled() == 0 {
+					t.Errorf("%d calls are turned away: %+v", s.Spoiled(), r.Gate)
+				}
+			})
+		}
+	}
+}

@@ -241,6 +241,7 @@ func (s *Stage) serve(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	case status != 0:
+		w.Header().Set("Retry-After-Ms", "10")
 		http.Error(w, text, status)
 		return
 	}
