@@ -288,6 +288,17 @@ func warnings(problems []schema.Problem) int {
 	return n
 }
 
+// wordsPage explains the words of verdicts.
+const wordsPage = "https://github.com/gavel-evals/gavel/blob/main/examples/pull-requests.md#the-words"
+
+// usesWords reports whether the comment has words that need an explanation, such as
+// flaky.
+func (c *comment) usesWords() bool {
+	d := c.r.Diff
+	return d.Regressions+d.Unclear+d.Flaky > 0 || c.r.Remeasured != nil && c.r.Remeasured.Mean.Called || c.r.ScoresFell() != "" ||
+		strings.Contains(c.scoreLine(), "may be noise") || strings.Contains(c.r.Gate.Reason, "(±")
+}
+
 func (c *comment) foot() string {
 	r := c.r
 	parts := []string{textfmt.Markdown(r.Gate.String(), 400)}
@@ -302,6 +313,9 @@ func (c *comment) foot() string {
 	}
 	if d := r.ConfigDigest; len(d) >= 7 && isHex(d) {
 		parts = append(parts, "config `"+d[:7]+"`")
+	}
+	if c.usesWords() {
+		parts = append(parts, textfmt.MarkdownLink("what these words mean", wordsPage))
 	}
 	out := "<sub>" + strings.Join(parts, " · ")
 	var commands []string

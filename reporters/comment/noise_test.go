@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,28 @@ func TestNoise(t *testing.T) {
 	r.Cases[0].Confirmation.Samples = nil
 	if got := rows.Headline(r); strings.Contains(got, "confirmed") {
 		t.Errorf("the headline is %q although nothing was measured again", got)
+	}
+}
+
+// TestWordsAreExplained: a comment with such words links to the page that has them, and
+// one without does not.
+func TestWordsAreExplained(t *testing.T) {
+	page, err := os.ReadFile("../../examples/pull-requests.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, words, _ := strings.Cut(string(page), "\n### The words\n")
+	words, _, _ = strings.Cut(words, "\n#")
+	for _, word := range []string{"regression (confirmed)", "p", "unclear", "flaky", "may be noise", "got worse on the whole", "scores fell, certain", "passes as flaky", "may be below min_score"} {
+		if !strings.Contains(words, "\n| "+word) {
+			t.Errorf("the page has no row of %q", word)
+		}
+	}
+	const link = "[what these words mean](https://github.com/gavel-evals/gavel/blob/main/examples/pull-requests.md#the-words)"
+	for name, want := range map[string]bool{"regressions": true, "moved_removed_new": true, "first_run": false, "waiting": false} {
+		if got := strings.Contains(comment.Markdown(reporttest.Stored(t, name), comment.Options{}), link); got != want {
+			t.Errorf("%s: the words are explained: %v", name, got)
+		}
 	}
 }
 
