@@ -1,10 +1,10 @@
 package evaluate
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/javascript"
 	"github.com/gavel-evals/gavel/schema/jsonschema"
 )
 
@@ -23,8 +24,8 @@ const assertionCriterion = "assertion"
 // assertion checks an answer against an assertion. The criterion scores 1 if the
 // assertion holds, else 0, and its note gives the reason. An error means that the
 // assertion itself is unusable.
-func assertion(spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
-	holds, wrong, err := assertAnswer(spec, answer)
+func assertion(ctx context.Context, spec evaluator.Assertion, answer string) (verdict.Criterion, error) {
+	holds, wrong, err := assertAnswer(ctx, spec, answer)
 	if err != nil {
 		return verdict.Criterion{}, err
 	}
@@ -42,13 +43,13 @@ func assertion(spec evaluator.Assertion, answer string) (verdict.Criterion, erro
 
 // assertAnswer reports whether a rule holds, ignoring Not, and the reason if it does
 // not.
-func assertAnswer(spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
+func assertAnswer(ctx context.Context, spec evaluator.Assertion, answer string) (holds bool, wrong string, err error) {
 	if spec.Trim {
 		spec.Value, answer = trimmed(spec.Value), strings.TrimSpace(answer)
 	}
 	switch spec.Type {
 	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein":
-		return text(spec, answer)
+		return text(ctx, spec, answer)
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
 		return several(spec, answer)
 	case "equals":
@@ -78,7 +79,7 @@ func trimmed(value json.RawMessage) json.RawMessage {
 }
 
 // text compares the answer with one text, letter by letter.
-func text(spec evaluator.Assertion, answer string) (bool, string, error) {
+func text(ctx context.Context, spec evaluator.Assertion, answer string) (bool, string, error) {
 	var want string
 	if err := json.Unmarshal(spec.Value, &want); err != nil || want == "" {
 		return false, "", fmt.Errorf("the value of %s is not a text", spec.Type)
@@ -93,11 +94,11 @@ func text(spec evaluator.Assertion, answer string) (bool, string, error) {
 	case "ends-with":
 		return strings.HasSuffix(answer, want), "the answer does not end with " + quote(want), nil
 	case "regex":
-		re, err := regexp.Compile(want)
+		found, err := javascript.Match(ctx, want, spec.Flags, answer)
 		if err != nil {
-			return false, "", err
+			return false, "", fmt.Errorf("match the pattern %s: %w", quote(want), err)
 		}
-		return re.MatchString(answer), "the answer does not match " + quote(want), nil
+		return found, "the answer does not match " + quote(want), nil
 	}
 	d, ok := distance(answer, want)
 	if !ok {

@@ -22,7 +22,9 @@ func TestAssertion(t *testing.T) {
 		{evaluator.Assertion{Type: "starts-with", Value: rawJSON(`"The"`)}, "The end", " The end", `the answer does not start with "The"`},
 		{evaluator.Assertion{Type: "ends-with", Value: rawJSON(`"end"`)}, "The end", "The end ", `the answer does not end with "end"`},
 		{evaluator.Assertion{Type: "regex", Value: rawJSON(`"\\d{3}"`)}, "a 123", "12", `the answer does not match "\\d{3}"`},
-		{evaluator.Assertion{Type: "regex", Value: rawJSON(`"(?i)paris"`)}, "PARIS", "Rome", `the answer does not match "(?i)paris"`},
+		{evaluator.Assertion{Type: "regex", Value: rawJSON(`"paris"`), Flags: "i"}, "PARIS", "Rome", `the answer does not match "paris"`},
+		{evaluator.Assertion{Type: "regex", Value: rawJSON(`"^\\s(?=a)"`)}, "\u00a0a", "a", `the answer does not match "^\\s(?=a)"`},
+		{evaluator.Assertion{Type: "regex", Value: rawJSON(`"[[:alpha:]]"`), Not: true}, "hello", "a]", "regex holds, and must not"},
 		{evaluator.Assertion{Type: "contains-any", Value: rawJSON(`["a", "b"]`)}, "xb", "xA", `the answer contains none of "a", "b"`},
 		{evaluator.Assertion{Type: "icontains-any", Value: rawJSON(`["a", "b"]`)}, "xA", "x", `the answer contains none of "a", "b"`},
 		{evaluator.Assertion{Type: "contains-all", Value: rawJSON(`["a", "b"]`)}, "ab", "a", `the answer does not contain "b"`},
@@ -44,7 +46,7 @@ func TestAssertion(t *testing.T) {
 			text string
 			want float64
 		}{{tt.holds, 1}, {tt.fails, 0}} {
-			c, err := assertion(tt.spec, answer.text)
+			c, err := assertion(t.Context(), tt.spec, answer.text)
 			if err != nil || c.Score != answer.want || c.ID != assertionCriterion {
 				t.Errorf("%s %s of %q: %+v, %v, want the score %v", tt.spec.Type, tt.spec.Value, answer.text, c, err, answer.want)
 			}
@@ -65,7 +67,7 @@ func TestUnusable(t *testing.T) {
 		{Type: "regex", Value: rawJSON(`"("`)},
 		{Type: "equals"},
 	} {
-		if c, err := assertion(spec, "x"); err == nil {
+		if c, err := assertion(t.Context(), spec, "x"); err == nil {
 			t.Errorf("%s %s: %+v, want an error", spec.Type, spec.Value, c)
 		}
 	}
@@ -74,11 +76,11 @@ func TestUnusable(t *testing.T) {
 // TestLongTexts holds that a long answer takes no long time: the distance of texts
 // grows with the product of their lengths.
 func TestLongTexts(t *testing.T) {
-	c, err := assertion(evaluator.Assertion{Type: "levenshtein", Value: rawJSON(`"x"`), Most: 5}, strings.Repeat("y", 1<<20))
+	c, err := assertion(t.Context(), evaluator.Assertion{Type: "levenshtein", Value: rawJSON(`"x"`), Most: 5}, strings.Repeat("y", 1<<20))
 	if err != nil || c.Score != 0 || !strings.Contains(c.Note, "is not compared") {
 		t.Errorf("the distance of a long answer: %+v, %v, want that it is not compared", c, err)
 	}
-	c, err = assertion(evaluator.Assertion{Type: "contains-json", Value: rawJSON(`{"required": ["a"]}`)}, strings.Repeat("[", 1<<16))
+	c, err = assertion(t.Context(), evaluator.Assertion{Type: "contains-json", Value: rawJSON(`{"required": ["a"]}`)}, strings.Repeat("[", 1<<16))
 	if err != nil || c.Score != 0 {
 		t.Errorf("JSON in a long answer: %+v, %v, want the score 0", c, err)
 	}
@@ -90,7 +92,7 @@ func rawJSON(s string) json.RawMessage { return json.RawMessage(s) }
 // neither without JSON nor, where none is wanted, right.
 func TestJSONFarInAnAnswer(t *testing.T) {
 	for _, not := range []bool{false, true} {
-		c, err := assertion(evaluator.Assertion{Type: "contains-json", Not: not}, strings.Repeat("{ ", 100)+`{"a": 1}`)
+		c, err := assertion(t.Context(), evaluator.Assertion{Type: "contains-json", Not: not}, strings.Repeat("{ ", 100)+`{"a": 1}`)
 		if err == nil || !strings.Contains(err.Error(), "more than 100 places at which JSON may begin") {
 			t.Errorf("not %v: %v, %v; want an error", not, c, err)
 		}

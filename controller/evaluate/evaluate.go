@@ -119,7 +119,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 	case evaluator.Checks:
 		return checks(s, in.evalcase(d))
 	case evaluator.Assertion:
-		c, err := assertion(s, in.Transcript.Final())
+		c, err := assertion(ctx, s, in.Transcript.Final())
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)

@@ -33,7 +33,7 @@ func TestAssertionsOfAgentV4(t *testing.T) {
 		{`{type: equals, value: " a "}`, "assertion", `{"type":"equals","value":" a ","trim":true}`},
 		{`{type: starts-with, value: a}`, "assertion", `{"type":"starts-with","value":"a","trim":true}`},
 		{`{type: ends_with, value: a}`, "assertion", `{"type":"ends-with","value":"a","trim":true}`},
-		{`{type: regex, value: "^a", flags: im}`, "assertion", `{"type":"regex","value":"(?im)^a"}`},
+		{`{type: regex, value: "^a", flags: im}`, "assertion", `{"type":"regex","value":"^a","flags":"im"}`},
 		{`{type: is-json}`, "assertion", `{"type":"is-json"}`},
 		{`{type: llm-grader}`, "llm_judge", `{"expected_outcome":"Good"}`},
 		{`{type: llm_grader, prompt: "Grade {{ output }} by {{ criteria }}."}`, "llm_judge",

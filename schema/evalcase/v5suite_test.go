@@ -28,7 +28,7 @@ func TestAssertionsOfAgentV5(t *testing.T) {
 		{`{type: equals, value: a}`, "assertion", `{"type":"equals","value":"a","trim":true}`},
 		{`{type: starts-with, value: a}`, "assertion", `{"type":"starts-with","value":"a","trim":true}`},
 		{`{type: ends-with, value: a}`, "assertion", `{"type":"ends-with","value":"a","trim":true}`},
-		{`{type: regex, value: a, flags: i}`, "assertion", `{"type":"regex","value":"(?i)a"}`},
+		{`{type: regex, value: a, flags: i}`, "assertion", `{"type":"regex","value":"a","flags":"i"}`},
 		{`{type: is-json}`, "assertion", `{"type":"is-json"}`},
 		{`{type: llm-rubric, value: Is kind}`, "llm_judge", `{"expected_outcome":"Is kind","reference_answer":"{\"a\":1}"}`},
 		{`{type: llm-rubric, value: [A, {id: b, outcome: B, weight: 2}]}`, "rubric", `{"criteria":[{"id":"rubric-1","outcome":"A"},{"id":"b","outcome":"B"}],"reference_answer":"{\"a\":1}"}`},

@@ -20,6 +20,8 @@ type Assertion struct {
 	Most int `json:"most,omitempty"`
 	// Trim leaves out the white space around the answer and the value.
 	Trim bool `json:"trim,omitempty"`
+	// Flags are those of a pattern of JavaScript.
+	Flags string `json:"flags,omitempty"`
 }
 
 // Kind returns "assertion".
@@ -28,12 +30,12 @@ func (Assertion) Kind() string { return "assertion" }
 // Version returns the version of the comparison. Since 2 contains-json looks for an
 // object and not for a list, as promptfoo does; since 3 an answer that is too long to
 // be searched completely is an error. Since 2 icontains has the lower case of
-// JavaScript.
+// JavaScript. Since 2 a pattern of regex is JavaScript's, whether RE2 has it or not.
 func (a Assertion) Version() int {
 	switch a.Type {
 	case "contains-json":
 		return 3
-	case "icontains", "icontains-any", "icontains-all":
+	case "icontains", "icontains-any", "icontains-all", "regex":
 		return 2
 	}
 	return 1

@@ -1,38 +1,53 @@
-package javascript
+package javascript_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
-// TestIsPattern holds for patterns that the interpreter has, whether RE2 has them or not.
-func TestIsPattern(t *testing.T) {
+// TestCheckPattern has patterns that JavaScript has, whether RE2 has them or not, and
+// others.
+func TestCheckPattern(t *testing.T) {
 	for _, tt := range []struct {
-		pattern string
-		want    bool
+		pattern, flags string
+		want           string // in the message; empty for a pattern that is right
 	}{
-		{`a+`, true}, {`(?=a)`, true}, {`caf\u00e9`, true}, {`[\u4e00-\u9fff]`, true}, {`\cA`, true}, {`[]`, true},
-		{`(`, false}, {`[`, false}, {`(a(?=b)`, false}, {`(a{1,1000}){1,1000}`, false}, {strings.Repeat("a", MaxPattern+1), false},
+		{`a+`, "", ""}, {`(?=a)`, "", ""}, {`(?<!a)b`, "", ""}, {`(a)\1`, "", ""}, {`caf\u00e9`, "", ""}, {`[\u4e00-\u9fff]`, "", ""}, {`\cA`, "", ""}, {`[]`, "", ""},
+		{`(a{1,1000}){1,1000}`, "", ""}, {`a{1,100000}`, "", ""}, {`\p{L}`, "u", ""}, {`[\p{L}--[a-z]]`, "v", ""}, {`\A[[:alpha:]]\z`, "", ""}, {`(?i:a)`, "", ""},
+		{`(`, "", "expecting ')'"}, {`[`, "", "unexpected end"}, {`(a(?=b)`, "", "expecting ')'"}, {`(?=a){2,1}*`, "", "invalid repetition count"}, {`(?i)a`, "", "expecting ':'"}, {`(?P<n>a)`, "", "invalid group"},
+		{`\p{Nope}`, "u", "unknown unicode property"}, {`^*`, "", "nothing to repeat"}, {`\b+`, "", "nothing to repeat"}, {`a**`, "", "nothing to repeat"},
+		{strings.Repeat("a", javascript.MaxPattern+1), "", "more than 8192 bytes"},
 	} {
-		if got := IsPattern(tt.pattern, ""); got != tt.want {
-			t.Errorf("%.20q is one of the interpreter: %t, want %t", tt.pattern, got, tt.want)
+		err := javascript.CheckPattern(tt.pattern, tt.flags)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%.30q with %q: %v, want %q", tt.pattern, tt.flags, err, tt.want)
 		}
+	}
+	wrong, isWrong := errors.AsType[*javascript.PatternError](javascript.CheckPattern(strings.Repeat("()", 4000), ""))
+	if !isWrong || !wrong.Limit {
+		t.Errorf("4000 groups give %v, want a limit of the engine", wrong)
 	}
 }
 
-// TestIsOwnPattern distinguishes patterns that only JavaScript has from RE2's and from
-// mistakes, however deep they are.
-func TestIsOwnPattern(t *testing.T) {
-	deep := func(n int) string { return "(?=a)" + strings.Repeat("(", n) + "a" + strings.Repeat(")", n) }
+// TestMatch has patterns that RE2 reads in another way, with what Node.js says of them,
+// and one that backtracks forever.
+func TestMatch(t *testing.T) {
 	for _, tt := range []struct {
-		pattern string
-		want    bool
+		pattern, flags, text string
+		want                 bool
 	}{
-		{`(?=a)`, true}, {`(?!a)b`, true}, {`(?<=a)b`, true}, {`(?<!a)b`, true}, {`(a)\1`, true}, {deep(500), true},
-		{`a+`, false}, {`(`, false}, {`[`, false}, {`(a(?=b)`, false}, {`(?=a)[`, false}, {`(?=a){2,1}*`, false}, {deep(510), false},
+		{`[[:alpha:]]+`, "", "hello", false}, {`[[:alpha:]]+`, "", "a]", true}, {`\Ah`, "", "hello", false}, {`\pL`, "", "hello", false}, {`^\p{L}+$`, "", "hello", false}, {`^\p{L}+$`, "u", "привет", true},
+		{`\a`, "", "cat", true}, {`\Qa.b\E`, "", "a.b", false}, {`\x{68}`, "", "hello", false}, {`^.{2}$`, "", "👍", true}, {`^.$`, "u", "👍", true}, {`a.b`, "", "a\u2028b", false}, {`a.b`, "s", "a\u2028b", true},
+		{`^\s$`, "", "\u00a0", true}, {`HELLO`, "i", "hello", true}, {`^b`, "m", "a\nb", true}, {`^b`, "y", "ab", false}, {`(?<=a)b`, "", "ab", true}, {`\bé`, "", "é", false}, {`ſ`, "iu", "S", true}, {`ſ`, "i", "S", false},
 	} {
-		if got := isOwnPattern(tt.pattern, ""); got != tt.want {
-			t.Errorf("%.20q is one of JavaScript alone: %t, want %t", tt.pattern, got, tt.want)
+		if got, err := javascript.Match(t.Context(), tt.pattern, tt.flags, tt.text); err != nil || got != tt.want {
+			t.Errorf("%q with %q on %q: %t, %v, want %t", tt.pattern, tt.flags, tt.text, got, err, tt.want)
 		}
+	}
+	if _, err := javascript.Match(t.Context(), `^(?!b)(a+)+$`, "", strings.Repeat("a", 60)+"!"); err == nil || err.Error() != "the pattern takes longer than 2s" {
+		t.Errorf("a pattern that backtracks forever gives %v, want that it takes too long", err)
 	}
 }

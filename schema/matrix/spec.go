@@ -42,12 +42,8 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 			}
 		}
 		if kind == "regex" {
-			byJavaScript, err := assertion.Pattern(text, "")
-			if err != nil {
+			if err := assertion.CheckPattern(text, ""); err != nil {
 				return nil, rule, err
-			}
-			if byJavaScript {
-				return assertion.Matching(text, ""), passes(), nil
 			}
 		}
 	case "contains-any", "contains-all", "icontains-any", "icontains-all":
@@ -397,7 +393,7 @@ func unreadForm(value json.RawMessage) string {
 		_, err := regexp.Compile(text)
 		_, keyErr := regexp.Compile(key) // a key of patternProperties, or one that compiles
 		switch {
-		case key == "pattern" && isText && err != nil && javascript.IsPattern(text, ""), keyErr != nil && javascript.IsPattern(key, ""):
+		case key == "pattern" && isText && err != nil && javascript.CheckPattern(text, "") == nil, keyErr != nil && javascript.CheckPattern(key, "") == nil:
 			return "a pattern that RE2 does not have"
 		case key == "$ref" && isText && !strings.HasPrefix(text, "#"):
 			return "a reference to another file"

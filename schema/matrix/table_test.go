@@ -111,7 +111,7 @@ func TestTablesKeepTheirAssertions(t *testing.T) {
 		{"x,__expected,__config:__expected:threshold\nhola,similar:h,much\nhi,similar:h,1\n", `t.csv:2:16: error: __config:__expected:threshold is "much"; write a number with a point, such as 0.5`, 1},
 		{"x,__expected\nhola,similar(high): h\nhi,contains:h\n", `t.csv:2:6: error: the threshold of similar is "high"; write a number with a point, as in similar(0.5), or equals: before a text that the answer has to equal`, 1},
 		{"x,__expected\nhola,contains\nhi,contains:h\n", "t.csv:2:6: error: the assertion contains has no value; add value: with what it looks for", 1},
-		{"x,__expected\nhola,regex:(\nhi,contains:h\n", "t.csv:2:6: error: the pattern ( of regex cannot be read: missing closing ): `(`; correct it; a sign that is meant itself is written with a backslash, as in \\(", 1},
+		{"x,__expected\nhola,regex:(\nhi,contains:h\n", "t.csv:2:6: error: the pattern ( of regex cannot be read: expecting ')'; correct it; a sign that is meant itself is written with a backslash, as in \\(", 1},
 	} {
 		got, problems := load(t, "prompts: ['{{x}}']\ntests: file://t.csv\n", map[string]string{"t.csv": tt.table})
 		run := 0

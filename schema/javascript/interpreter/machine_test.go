@@ -138,7 +138,7 @@ func TestCallsAreApart(t *testing.T) {
 func TestLimits(t *testing.T) {
 	m := prepared(t)
 	if got := run(m, javascript.Call{Code: "(function () { const f = () => f() + 1; return f() })"}); !got.Deep {
-		t.Errorf("a function that calls itself for ever gives %+v, want that it is too deep", got)
+		t.Errorf("a function that calls itself forever gives %+v, want that it is too deep", got)
 	}
 	if got := run(m, javascript.Call{Code: "(function () { return 'a'.repeat(2 << 20) })"}); !strings.Contains(got.Thrown, "a result of more than") {
 		t.Errorf("a large result gives %.100s, want that it is too large", got.Thrown)
