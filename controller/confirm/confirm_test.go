@@ -358,8 +358,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestNoOutage: repeated errors, few errors, and errors that are far apart are not an
-// outage, nor are replies that fail with one text.
+// TestNoOutage: repeated errors, few errors, errors that are far apart, and errors among
+// many judgements are not an outage, nor are replies that fail with one text.
 func TestNoOutage(t *testing.T) {
 	down := func(r confirm.Request) confirm.Outcome {
 		if r.Side == confirm.Head {
@@ -379,7 +379,11 @@ func TestNoOutage(t *testing.T) {
 	for i := range alike {
 		alike[i].Head.Symptom = "I cannot help with that."
 	}
-	for name, cases := range map[string][]confirm.Case{"few": struck(4, "pf"), "far": far, "alike": alike} {
+	among := struck(0, strings.Repeat("p", 60))
+	for i := 0; i < 60; i += 14 { // 5 of 114 measurements
+		among[i].Head.Verdict, among[i].Head.Symptom = verdict.Error, "overloaded"
+	}
+	for name, cases := range map[string][]confirm.Case{"few": struck(4, "pf"), "far": far, "among many": among, "alike": alike} {
 		if res, _ := play(cases, unbounded, up); len(res.Outages) > 0 || res.Retaken > 0 {
 			t.Errorf("%s: %+v", name, res)
 		}

@@ -10,6 +10,9 @@ const (
 	// alike is how many errors with one symptom, of different cases and within
 	// a minute, may be an outage.
 	alike = 5
+	// seldom is how many measurements there are for each of these errors, from the first
+	// to the last of them, if they come at random and not in an outage.
+	seldom = 10
 	// probes is how many of them are measured again to find out.
 	probes = 3
 )
@@ -142,6 +145,24 @@ func outageOf(failures []failure) outage {
 	return o
 }
 
+// measuredIn counts the first outcomes of an outage's source from its first error to its
+// last.
+func (d *decision) measuredIn(o outage) int {
+	n := 0
+	during := func(x Outcome) bool {
+		return x.Source == o.source && !x.At.Before(o.from) && !x.At.After(o.to)
+	}
+	for i, c := range d.cases {
+		if during(c.Head) {
+			n++
+		}
+		if c.Fresh && during(d.first[Base][i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // outages returns the possible outages, in the order of their first errors.
 func (d *decision) outages() []outage {
 	var failures []failure
@@ -166,7 +187,9 @@ func (d *decision) outages() []outage {
 			end = len(failures)
 		}
 		if end >= alike {
-			all = append(all, outageOf(failures[:end]))
+			if o := outageOf(failures[:end]); d.measuredIn(o) < seldom*end {
+				all = append(all, o)
+			}
 		}
 		failures = failures[end:]
 	}

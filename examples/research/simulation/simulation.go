@@ -94,6 +94,9 @@ type Cell struct {
 	Burst, Every int
 	Dip          float64
 
+	// Errors is the share of all calls that end in an error, at random.
+	Errors float64
+
 	// Broken is how many cases that are steady at base always fail at head.
 	Broken int
 	// Weak is how many such cases pass half as often at head.
@@ -120,6 +123,8 @@ type Tally struct {
 	Changed, Found, Wrong int
 	// Calls counts all measurements, first those at head.
 	Calls int
+	// Undetermined counts the pull requests whose gate has no answer.
+	Undetermined int
 	// Limits counts the results of a limit on scores.
 	Limits Limits
 	// Covered counts the intervals that contain the true difference, of Intervals.
@@ -247,6 +252,7 @@ func (p *Pull) first(i int, side confirm.Side, q float64) confirm.Outcome {
 	if p.bursts() {
 		out = p.judged(verdict.Fail)
 	}
+	out = p.failing(out)
 	struck := int(p.cell.Outage * float64(n))
 	begin := int(p.luck(0, spoiled, 0) * float64(n-struck+1))
 	if i >= begin && i < begin+struck {
@@ -268,6 +274,14 @@ func (p *Pull) bursts() bool {
 	}
 	begin := int(p.luck(0, spoiled, 3) * float64(p.cell.Every))
 	return (n+begin)%p.cell.Every < p.cell.Burst && p.luck(uint64(n), spoiled, 4) < .5
+}
+
+// failing returns the outcome of the last call, or an error.
+func (p *Pull) failing(o confirm.Outcome) confirm.Outcome {
+	if p.luck(uint64(p.calls), spoiled, 5) >= p.cell.Errors {
+		return o
+	}
+	return confirm.Outcome{Verdict: verdict.Error, Symptom: "status 503", Retry: true}
 }
 
 // outcome draws one of a series. Turns of one conversation have the same luck in
@@ -319,10 +333,13 @@ func (p *Pull) decide(options confirm.Options, t *Tally) {
 			if p.bursts() {
 				o = p.judged(verdict.Fail)
 			}
-			procedure.Record(r, o)
+			procedure.Record(r, p.failing(o))
 		}
 	}
 	result := procedure.Result()
+	if result.Undetermined() {
+		t.Undetermined++
+	}
 	for _, l := range result.Limits {
 		t.Limits.count(l, p.once(options.Limits[0]))
 	}

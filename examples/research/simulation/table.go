@@ -40,6 +40,7 @@ func Sections() []Section {
 		{"outage", "An outage spoiled some of the first outcomes of both sides, or of head alone where there is a history", outages()},
 		{"moving", "Nothing changed, and the provider is worse for a while, in the order of the calls", moving()},
 		{"turns", "Cases are turns of conversations of five, which fail together half of the time", turns()},
+		{"errors", "Calls that end in an error, at random", failures()},
 		{"limits", "Limits on scores: % that fail, that pass, that stay open, and that fail if one measurement decides", limitRows()},
 		{"found", "Something changed", changes()},
 		{"both", "One case of 200 broke, and the model is worse today as well", changesUnderDrift()},
@@ -151,6 +152,28 @@ func movingRows(of Cell) (rows []Row) {
 	return rows
 }
 
+func failures() (rows []Row) {
+	for _, truth := range []Truth{Real, Mixed, Calm} {
+		for _, cases := range []int{20, 200} {
+			for _, history := range []int{0, 5} {
+				rows = append(rows, failing(Cell{Truth: truth, Cases: cases, History: history})...)
+			}
+		}
+	}
+	return rows
+}
+
+func failing(c Cell) (rows []Row) {
+	for _, c.Errors = range []float64{.002, .02} {
+		for _, c.Broken = range []int{0, 1} {
+			r := row(c)
+			r.Pulls = 1000
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
 func turns() (rows []Row) {
 	for _, truth := range all {
 		for _, history := range []int{0, 5, 20} {
@@ -256,6 +279,9 @@ func (r Row) Line() string {
 		covers = percent(t.Covered, t.Intervals)
 	}
 	alarm := fmt.Sprintf("%.2f ± %.2f", 100*t.Rate(t.Alarms), 100*t.Error(t.Alarms))
+	if c.Errors > 0 {
+		covers += fmt.Sprintf("  undetermined %5s", percent(t.Undetermined, t.Pulls))
+	}
 	return strings.TrimRight(fmt.Sprintf("%-7s %5d %3d  %-26s %5d %12s %5s %6s %5s %5s %7.1f %6s",
 		c.Truth.Name, c.Cases, c.History, r.kind(), r.Pulls, alarm, percent(t.Means, t.Pulls), caught, found, wrong, t.Extra(c.Cases), covers), " ")
 }
@@ -288,6 +314,7 @@ func (r Row) kind() string {
 	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
 	add("a third −%.2f", c.Drift, c.Third)
 	add("hour −%.2f", c.Hour, c.Hour > 0)
+	add("errors %.1f %%", 100*c.Errors, c.Errors > 0)
 	add("dip −%.2f", c.Dip, c.Dip > 0)
 	add("bursts of %s", fmt.Sprintf("%d per %d", c.Burst, c.Every), c.Burst > 0)
 	add("outage of %.0f %%", 100*c.Outage, c.Outage > 0)
