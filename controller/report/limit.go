@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -145,7 +146,10 @@ func (f *findings) maxDrop(r *Report, pairs []pair, s GateSettings) {
 		if got.Mean > 0 {
 			said = fmt.Sprintf("score may have fallen by more than max_drop %v: it rose by %s", limit, short(got.Mean, limit))
 		}
-		if limit == 0 {
+		switch {
+		case got.Rounds == 1 && slices.ContainsFunc(pairs, func(p pair) bool { return p.varies() && p.finding.Gone }):
+			said += "; base cannot be measured again"
+		case limit == 0:
 			said += "; where answers vary, only a limit above 0 can be proved to hold"
 		}
 		f.unproved(r, s, got, said)
