@@ -83,6 +83,9 @@ type Case struct {
 	Fresh bool
 	// Head is the outcome at head.
 	Head Outcome
+	// Failures are errors whose place an outcome took that was measured later, such as
+	// by a run that continued an interrupted one. They are indexed by the side.
+	Failures [2][]Outcome
 	// Certain says that nothing between the sides depends on chance: the target is
 	// deterministic, or both sides decide about the same measurements.
 	Certain bool

@@ -358,6 +358,43 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestAnOutageOfAnEarlierRun: errors whose place later outcomes took still tell the window,
+// and what else was measured in it is measured again. They are not measured again themselves.
+func TestAnOutageOfAnEarlierRun(t *testing.T) {
+	up := func(confirm.Request) confirm.Outcome { return confirm.Outcome{Verdict: verdict.Pass} }
+	later := func(cases []confirm.Case, n int) []confirm.Case {
+		for i := range n {
+			c := &cases[i]
+			failed := c.Head
+			c.Failures[confirm.Head] = []confirm.Outcome{failed}
+			c.Head = confirm.Outcome{Verdict: verdict.Pass, Source: "bot", At: noon.Add(time.Hour)}
+			c.Base[0].At = noon.Add(time.Hour)
+		}
+		return cases
+	}
+	res, asked := play(later(struck(6, "pp"), 6), unbounded, up)
+	want := confirm.Outage{From: noon, To: noon.Add(5 * time.Second), Cases: 2}
+	if diff := cmp.Diff([]confirm.Outage{want}, res.Outages); diff != "" || res.Retaken != 4 {
+		t.Errorf("%d are taken again, want 4 (-want +got):\n%s", res.Retaken, diff)
+	}
+	for _, r := range asked {
+		if r.Case < 6 {
+			t.Errorf("case %d is measured again", r.Case)
+		}
+	}
+	// Some of them end in the error again.
+	res, _ = play(later(struck(6, "pp"), 4), unbounded, up)
+	want.Cases = 4
+	if diff := cmp.Diff([]confirm.Outage{want}, res.Outages); diff != "" || res.Retaken != 8 {
+		t.Errorf("%d are taken again, want 8 (-want +got):\n%s", res.Retaken, diff)
+	}
+	for name, cases := range map[string][]confirm.Case{"few": later(struck(4, "pf"), 4), "nothing else": later(struck(6, ""), 6)} {
+		if res, _ := play(cases, unbounded, up); len(res.Outages) > 0 || res.Retaken > 0 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}
+
 // TestNoOutage: repeated errors, few errors, errors that are far apart, and errors among
 // many judgements are not an outage, nor are replies that fail with one text.
 func TestNoOutage(t *testing.T) {

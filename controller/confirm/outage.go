@@ -30,8 +30,10 @@ type Outage struct {
 type outage struct {
 	source   string
 	from, to time.Time
-	// errors are the requests that take the place of its errors.
+	// errors are the requests that take the place of its errors, and past counts the
+	// errors whose place an outcome took before.
 	errors []Request
+	past   int
 }
 
 // has reports whether an outcome was measured within the outage, or in part. An outage
@@ -39,7 +41,7 @@ type outage struct {
 // errors are apart; of the gaps between independent errors 95 % are within three times
 // their mean.
 func (o outage) has(x Outcome) bool {
-	margin := max(time.Second, 3*o.to.Sub(o.from)/time.Duration(len(o.errors)-1))
+	margin := max(time.Second, 3*o.to.Sub(o.from)/time.Duration(len(o.errors)+o.past-1))
 	return x.Source == o.source && !x.At.After(o.to.Add(margin)) && !x.At.Add(x.Took).Before(o.from.Add(-margin))
 }
 
@@ -50,14 +52,20 @@ func (o outage) has(x Outcome) bool {
 func (d *decision) retake() bool {
 	for _, o := range d.outages() {
 		probe := o.errors[:min(probes, len(o.errors))]
+		if o.past > 0 {
+			probe = nil // it is over
+		}
 		if !d.replaceOutcomes(probe) {
 			return false
 		}
-		over := slices.ContainsFunc(probe, func(r Request) bool { return d.first[r.Side][r.Case].Verdict.Rank() >= 0 })
+		over := o.past > 0 || slices.ContainsFunc(probe, func(r Request) bool { return d.first[r.Side][r.Case].Verdict.Rank() >= 0 })
 		if !over {
 			continue
 		}
 		rest, cases := d.within(o)
+		if cases == 0 {
+			continue
+		}
 		if !d.affords(len(rest)) {
 			for _, r := range rest {
 				d.findings[r.Case].Spoiled = true
@@ -127,17 +135,22 @@ func (d *decision) replaceOutcomes(places []Request) bool {
 	return true
 }
 
-// A failure is a first outcome that is an error.
+// A failure is a first outcome that is an error, or was one in the past.
 type failure struct {
 	place Request
 	Outcome
+	isPast bool
 }
 
 // outageOf returns the window of errors of one source, sorted by time.
 func outageOf(failures []failure) outage {
 	o := outage{source: failures[0].Source, from: failures[0].At, to: failures[0].At}
 	for _, f := range failures {
-		o.errors = append(o.errors, f.place)
+		if f.isPast {
+			o.past++
+		} else {
+			o.errors = append(o.errors, f.place)
+		}
 		if ended := f.At.Add(f.Took); ended.After(o.to) {
 			o.to = ended
 		}
@@ -168,10 +181,17 @@ func (d *decision) outages() []outage {
 	var failures []failure
 	for i, c := range d.cases {
 		if !c.Certain && c.Head.Symptom != "" && c.Head.Verdict.Rank() < 0 {
-			failures = append(failures, failure{Request{Case: i, Side: Head}, c.Head})
+			failures = append(failures, failure{place: Request{Case: i, Side: Head}, Outcome: c.Head})
 		}
 		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && base.Verdict.Rank() < 0 {
-			failures = append(failures, failure{Request{Case: i, Side: Base}, base})
+			failures = append(failures, failure{place: Request{Case: i, Side: Base}, Outcome: base})
+		}
+		for side, past := range c.Failures {
+			for _, f := range past {
+				if !c.Certain {
+					failures = append(failures, failure{Request{Case: i, Side: Side(side)}, f, true})
+				}
+			}
 		}
 	}
 	slices.SortStableFunc(failures, func(a, b failure) int {

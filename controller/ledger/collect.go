@@ -155,6 +155,11 @@ var removals = []removal{
 		"SELECT id FROM deliveries WHERE created < ?1 AND id > ?4",
 		removeBy("deliveries", "id"),
 	},
+	{
+		func(*Removed) *int64 { return nil }, int64(0),
+		"SELECT id FROM failures WHERE created < ?1 AND id > ?4",
+		removeBy("failures", "id"),
+	},
 }
 
 // removeBy returns a function that removes rows of a table by a column.

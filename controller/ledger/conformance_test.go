@@ -87,6 +87,7 @@ func conformance(t *testing.T, b backend) {
 		{"lease of this process", testLeaseOfThisProcess},
 		{"clock", testLeaseClock},
 		{"wanted", testWanted},
+		{"failures", testFailures},
 		{"dead run", testDeadRun},
 		{"collect", testCollect},
 		{"collect by size", testCollectBySize},

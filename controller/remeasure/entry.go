@@ -15,7 +15,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // nextTo is the maximum time between the first measurements of the sides that count as
@@ -116,12 +115,10 @@ func firstOutcome(target string, o report.Outcome) confirm.Outcome {
 	out := outcome(target, o.Result)
 	out.Took = o.Duration
 	if o.Result.Verdict == verdict.Error {
-		out.Symptom, out.Retry, out.At, out.Took = digits.ReplaceAllString(o.Result.Reason, "#"), o.Retry, o.Failed, 0
+		out.Symptom, out.Retry, out.At, out.Took = run.Symptom(o.Result.Reason), o.Retry, o.Failed, 0
 	}
 	return out
 }
-
-var digits = lazyregexp.New(`[0-9]+`)
 
 // certain reports whether the sides of a row differ without any chance: both decide
 // about the same measurements, or all called models are deterministic. If head was
@@ -221,6 +218,49 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 		}
 	}
 	return nil
+}
+
+// addFailures adds the stored errors of earlier tries of the first outcomes, such as those
+// of an interrupted run: the outcomes that took their place do not show an outage.
+func (c *Comparison) addFailures(ctx context.Context, entries []*entry) error {
+	for side := range confirm.Side(2) {
+		asks := map[ledger.Scope][]string{}
+		for _, e := range entries {
+			if job := e.first(side); job.Digests.E != "" {
+				asks[job.Scope] = append(asks[job.Scope], job.Digests.E)
+			}
+		}
+		for scope, digests := range asks {
+			found, err := c.Ledger.Failures(ctx, scope, digests)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				if job := e.first(side); job.Scope == scope {
+					e.setFailures(side, found[job.Digests.E])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// setFailures sets the earlier errors of a side whose first outcome is none any more,
+// without those that came of trying again at once.
+func (e *entry) setFailures(side confirm.Side, found []ledger.Failure) {
+	if e.failed(side) {
+		return
+	}
+	var last time.Time
+	for _, f := range found {
+		isRepeated := !last.IsZero() && f.At.Sub(last) <= time.Minute
+		if last = f.At; isRepeated {
+			continue
+		}
+		e.known.Failures[side] = append(e.known.Failures[side], confirm.Outcome{
+			Verdict: verdict.Error, Source: f.Source, Symptom: f.Symptom, Retry: f.Retry, At: f.At,
+		})
+	}
 }
 
 // hasPast reports whether base may have a history of the case.

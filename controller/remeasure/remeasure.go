@@ -68,6 +68,9 @@ type Measure func(ctx context.Context, jobs [2][]run.Job) ([2][]run.Outcome, err
 func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) {
 	// Stored measurements are read even if the run was interrupted.
 	entries, err := c.entries(context.WithoutCancel(ctx))
+	if err == nil {
+		err = c.addFailures(context.WithoutCancel(ctx), entries)
+	}
 	if err != nil {
 		return nil, err
 	}

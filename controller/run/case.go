@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/tracing"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A caseRun is the run of one job's case.
@@ -131,6 +134,9 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 		return Outcome{}, ledger.ErrLeaseLost
 	}
 	out := c.outcome()
+	if err := c.saveFailure(ctx, out); err != nil {
+		return Outcome{}, err
+	}
 	done, err := c.completing(out)
 	if err == nil {
 		err = c.last().save(ctx, c.decision(out), done)
@@ -144,6 +150,26 @@ func (c *caseRun) conclude(ctx context.Context) (Outcome, error) {
 	}
 	return out, nil
 }
+
+// saveFailure stores when a first measurement failed. Its outcome is not stored, and a run
+// that continues this one would not know that the target was out of order.
+func (c *caseRun) saveFailure(ctx context.Context, out Outcome) error {
+	if out.Result.Verdict != verdict.Error || out.Stopped || out.Unrun != "" || out.Fault.At.IsZero() || c.job.Again > 0 || c.job.answerOnly || c.runner.recording {
+		return nil
+	}
+	return c.runner.cfg.Ledger.SaveFailure(context.WithoutCancel(ctx), c.runner.cfg.Trust, ledger.Failure{
+		E: c.job.Digests.E, Source: c.job.Target, Symptom: Symptom(out.Result.Reason), Retry: out.Fault.Retry, At: out.Fault.At,
+	})
+}
+
+// Symptom returns the same for errors that may have one cause outside of the cases: their
+// text, with other numbers. It is a digest, since the text may quote a reply.
+func Symptom(reason string) string {
+	sum := sha256.Sum256([]byte(digits.ReplaceAllString(reason, "#")))
+	return hex.EncodeToString(sum[:])
+}
+
+var digits = lazyregexp.New(`[0-9]+`)
 
 // A completing is the caller's completion of an outcome, in two forms.
 type completing struct {

@@ -30,7 +30,8 @@ import (
 // A service is a provider that is spoken to over HTTP, in the time of a bubble.
 // Its connections are pipes, on which time stops while bytes are there.
 type service struct {
-	dials chan net.Conn
+	dials  chan net.Conn
+	closed chan struct{}
 
 	mu     sync.Mutex
 	calls  int              // guarded by mu; dials that were refused are among them
@@ -45,7 +46,7 @@ func (s *service) answers(handle http.HandlerFunc) {
 }
 
 func serving(t *testing.T, handle http.HandlerFunc) *service {
-	s := &service{handle: handle, dials: make(chan net.Conn)}
+	s := &service{handle: handle, dials: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handle := s.called()
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -93,14 +94,15 @@ func (s *service) made() int {
 }
 
 func (s *service) Accept() (net.Conn, error) {
-	c, ok := <-s.dials
-	if !ok {
+	select {
+	case c := <-s.dials:
+		return c, nil
+	case <-s.closed:
 		return nil, net.ErrClosed
 	}
-	return c, nil
 }
 
-func (s *service) Close() error   { close(s.dials); return nil }
+func (s *service) Close() error   { close(s.closed); return nil }
 func (s *service) Addr() net.Addr { return &net.UnixAddr{Name: "service"} }
 
 // open is the service as a target.
@@ -111,8 +113,12 @@ func (s *service) open(t *testing.T, name string) run.Target {
 			return nil, errors.New("connect: connection refused")
 		}
 		here, there := net.Pipe()
-		s.dials <- there
-		return here, nil
+		select {
+		case s.dials <- there:
+			return here, nil
+		case <-s.closed: // the call that wanted the connection got another one
+			return nil, net.ErrClosed
+		}
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	cfg := config.Target{Name: name, Provider: config.HTTP, Kind: config.Agent, URL: "http://" + name + ".test/respond"}

@@ -73,6 +73,9 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 				if got, want := fmt.Sprint(s.Spoiled(), len(r.Remeasured.Outages)), fmt.Sprint(struck, count(tt.status != 0)); k < 0 && got != want {
 					t.Errorf("%s measurements were spoiled and outages are told, want %s", got, want)
 				}
+				if got := len(r.Remeasured.Outages); tt.status != 0 && got != 1 {
+					t.Errorf("interrupted at call %d: %d outages are told, want 1", k, got)
+				}
 				if k < 0 && tt.status == 0 && r.Remeasured.Retaken > 0 {
 					t.Errorf("%d replies are taken again because of what they said", r.Remeasured.Retaken)
 				}
