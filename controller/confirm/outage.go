@@ -178,22 +178,7 @@ func (d *decision) measuredIn(o outage) int {
 
 // outages returns the possible outages, in the order of their first errors.
 func (d *decision) outages() []outage {
-	var failures []failure
-	for i, c := range d.cases {
-		if !c.Certain && c.Head.Symptom != "" && c.Head.Verdict.Rank() < 0 {
-			failures = append(failures, failure{place: Request{Case: i, Side: Head}, Outcome: c.Head})
-		}
-		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && base.Verdict.Rank() < 0 {
-			failures = append(failures, failure{place: Request{Case: i, Side: Base}, Outcome: base})
-		}
-		for side, past := range c.Failures {
-			for _, f := range past {
-				if !c.Certain {
-					failures = append(failures, failure{Request{Case: i, Side: Side(side)}, f, true})
-				}
-			}
-		}
-	}
+	failures := d.failures()
 	slices.SortStableFunc(failures, func(a, b failure) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Symptom, b.Symptom), a.At.Compare(b.At))
 	})
@@ -215,4 +200,25 @@ func (d *decision) outages() []outage {
 	}
 	slices.SortStableFunc(all, func(a, b outage) int { return a.from.Compare(b.from) })
 	return all
+}
+
+// failures returns the first outcomes that are errors, or were before.
+func (d *decision) failures() (failures []failure) {
+	for i, c := range d.cases {
+		if !c.Certain && c.Head.Symptom != "" && c.Head.Verdict.Rank() < 0 {
+			failures = append(failures, failure{place: Request{Case: i, Side: Head}, Outcome: c.Head})
+		}
+		if base := d.first[Base][i]; c.Fresh && !c.Gone && base.Symptom != "" && base.Verdict.Rank() < 0 {
+			failures = append(failures, failure{place: Request{Case: i, Side: Base}, Outcome: base})
+		}
+		if c.Certain {
+			continue
+		}
+		for _, side := range []Side{Base, Head} {
+			for _, past := range c.Failures[side] {
+				failures = append(failures, failure{Request{Case: i, Side: side}, past, true})
+			}
+		}
+	}
+	return failures
 }

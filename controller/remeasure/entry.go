@@ -230,16 +230,16 @@ func (c *Comparison) addFailures(ctx context.Context, entries []*entry) error {
 				asks[job.Scope] = append(asks[job.Scope], job.Digests.E)
 			}
 		}
+		found := map[ledger.Scope]map[string][]ledger.Failure{}
 		for scope, digests := range asks {
-			found, err := c.Ledger.Failures(ctx, scope, digests)
-			if err != nil {
+			var err error
+			if found[scope], err = c.Ledger.Failures(ctx, scope, digests); err != nil {
 				return err
 			}
-			for _, e := range entries {
-				if job := e.first(side); job.Scope == scope {
-					e.setFailures(side, found[job.Digests.E])
-				}
-			}
+		}
+		for _, e := range entries {
+			job := e.first(side)
+			e.setFailures(side, found[job.Scope][job.Digests.E])
 		}
 	}
 	return nil
