@@ -159,9 +159,9 @@ func outageOf(failures []failure) outage {
 }
 
 // measuredIn counts the first outcomes of an outage's source from its first error to its
-// last.
+// last, including errors whose place another outcome took.
 func (d *decision) measuredIn(o outage) int {
-	n := 0
+	n := o.past
 	during := func(x Outcome) bool {
 		return x.Source == o.source && !x.At.Before(o.from) && !x.At.After(o.to)
 	}
