@@ -87,12 +87,18 @@ func (m agentvMessage) isWhole() bool {
 }
 
 // agentvReply reads the output of a program of AgentV: {output, text, error,
-// token_usage, cost_usd, duration_ms}. Other output is read like the output of a
-// command.
+// token_usage, cost_usd, duration_ms}. Other output is the answer, with its white space,
+// even if that is all of it.
 func agentvReply(stdout []byte) (Reply, error) {
 	out, ok := decodeAgentV(stdout)
-	if !ok {
-		return commandReply(stdout)
+	switch {
+	case !ok && hasMessages(stdout):
+		return agentReply(stdout)
+	case !ok:
+		return Reply{
+			Messages: []schema.Message{{Role: schema.RoleAssistant, Content: strings.ToValidUTF8(string(stdout), "\uFFFD")}},
+			Usage:    verdict.Usage{Calls: 1},
+		}, nil
 	}
 	if failure := strings.TrimSpace(out.failure); failure != "" {
 		return Reply{}, errors.New("the program says that it failed: " + failure)

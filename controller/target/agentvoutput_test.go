@@ -43,6 +43,7 @@ func TestAgentVOutputThatIsText(t *testing.T) {
 		`{"answer": 1}`, `[1]`, `null`, `"text"`, `{"output": []}`, `{"output": "x"}`, `{"output": [{"content": "no role"}]}`,
 		`{"output": [{"role": "assistant", "tool_calls": [{"name": "no tool"}]}]}`, `{"text": "x", "cost_usd": null}`,
 		`{"text": "x", "token_usage": {"input": 1}}`, `{"text": "x", "duration_ms": "1"}`, `{"Text": "x"}`, `{"text": "x"} and more`,
+		"hello\n", " hello \r\n\n", " \n", "",
 	} {
 		got, err := agentvReply([]byte(printed))
 		if err != nil || len(got.Messages) != 1 || got.Messages[0].Content != printed || got.Traced || got.Usage != (verdict.Usage{Calls: 1}) {

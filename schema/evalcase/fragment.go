@@ -70,15 +70,14 @@ func (f *FragmentFinder) Named(file string) string {
 	return f.found[file]
 }
 
-// isFragment reports whether a document has only tests.
+// isFragment reports whether a document has only tests, or is a scenario.
 func isFragment(doc *document.Document) bool {
 	if !doc.IsObject() {
 		return true
 	}
-	for _, key := range doc.Keys() {
-		if key == "tests" {
-			return len(doc.Keys()) == 1
-		}
+	keys := doc.Keys()
+	if slices.Contains(keys, "tests") || slices.Contains(keys, "config") {
+		return !slices.ContainsFunc(keys, func(key string) bool { return key != "tests" && key != "config" && key != "description" })
 	}
 	return path.Base(doc.File) == "case.yaml" || path.Base(doc.File) == "case.yml"
 }
@@ -118,7 +117,7 @@ func (f *FragmentFinder) in(dir string) []namedSuite {
 
 // named and listed match a file that may name others as its tests, so that most files are not parsed.
 var (
-	named  = lazyregexp.New(`(?m)^["']?tests["']?[ \t]*:[ \t]*(["']?[\w./]|\[)`)
+	named  = lazyregexp.New(`(?m)^["']?(?:tests|scenarios)["']?[ \t]*:[ \t]*(["']?[\w./]|\[)`)
 	listed = lazyregexp.New(`(?m)^[ \t]*-[ \t]*(["']?[\w.:/*-]+\.(ya?ml|jsonl?|csv)["']?[ \t]*$|["']?[\w.:/-]+/["']?[ \t]*$|\{?[ \t]*include:)`)
 )
 
@@ -130,15 +129,15 @@ func (f *FragmentFinder) read(file string) namedSuite {
 		return out
 	}
 	data, err := fs.ReadFile(f.files, file)
-	if err != nil || !named.Match(data) && !(bytes.Contains(data, []byte("tests")) && listed.Match(data)) {
+	if err != nil || !named.Match(data) && !((bytes.Contains(data, []byte("tests")) || bytes.Contains(data, []byte("scenarios"))) && listed.Match(data)) {
 		return out
 	}
 	doc, _ := document.Parse(file, data)
 	if doc == nil {
 		return out
 	}
-	tests := document.Place{Doc: doc, Path: []any{"tests"}}
-	for _, p := range append(tests.List(), tests) {
+	whole := document.Place{Doc: doc}
+	for _, p := range append(slices.Concat(whole.List("tests"), whole.List("scenarios")), whole.Sub("tests"), whole.Sub("scenarios")) {
 		name := p.Text()
 		if name == "" {
 			name = p.Text("include")

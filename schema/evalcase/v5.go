@@ -15,7 +15,7 @@ import (
 
 // v5keys are keys of AgentV 5 that neither promptfoo nor AgentV 4 has at the top of
 // a file with prompts or providers.
-var v5keys = []string{"default_test", "evaluate_options", "governance", "environment", "threshold", "assert"}
+var v5keys = []string{"default_test", "evaluate_options", "governance", "environment"}
 
 // IsV5 reports whether a document is of AgentV 5: it has prompts, providers or
 // default_test, and tests or scenarios with an id each, or keys in its spelling. The tests of
@@ -32,6 +32,8 @@ func IsV5(doc *document.Document) bool {
 		return false
 	case has(v5keys...):
 		return true
+	case has("threshold", "assert") && !lacksID(doc):
+		return true
 	case ofVendor(doc):
 		return false
 	}
@@ -39,6 +41,14 @@ func IsV5(doc *document.Document) bool {
 		return true
 	}
 	return slices.ContainsFunc(document.Place{Doc: doc}.List("scenarios"), hasTest)
+}
+
+// lacksID reports whether a test has no id, as promptfoo's, which ignores a `threshold` and an
+// `assert` next to the tests.
+func lacksID(doc *document.Document) bool {
+	return slices.ContainsFunc(document.Place{Doc: doc}.List("tests"), func(p document.Place) bool {
+		return p.IsObject() && !p.Has("id") && !p.Has("include")
+	})
 }
 
 // hasTest reports whether a test of a list has an id, which promptfoo's lack.

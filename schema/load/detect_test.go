@@ -26,6 +26,8 @@ func TestDetect(t *testing.T) {
 		{"lines with the alias", "a.jsonl", `{"id": "x", "outcome": "y", "input_messages": [{"role": "user", "content": "z"}]}`, "evalcase", ""},
 		{"ids with an outcome", "a.yaml", "- {id: x, outcome: won}\n", "evalcase", "1:3: error: the case has no input"},
 		{"a suite of nothing", "a.yaml", "evalcases:\n", "evalcase", "1:1: error: `evalcases` must be a list, not null"},
+		{"promptfoo with an assert that it ignores", "table.yaml", "prompts: ['{{x}}']\nproviders: [m]\nassert: [{type: equals, value: x}]\ntests: [{vars: {x: a}}]\n", "matrix", "3:1: error: `assert` is not read here, and its assertions are not asked; move it under defaultTest: as assert:"},
+		{"AgentV 5 with an assert", "table.yaml", "prompts: ['{{x}}']\nproviders: [m]\nassert: [{type: equals, value: x}]\ntests: [{id: i, vars: {x: a}}]\n", "evalcase", ""},
 		{"an envelope", "a.yaml", "test_cases:\n- name: x\n", "testcase", ""},
 		{"an envelope of nothing", "a.yaml", "test_cases:\n", "testcase", ""},
 		{"an empty envelope", "a.json", `{"test_cases": []}`, "testcase", ""},

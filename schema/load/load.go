@@ -361,10 +361,8 @@ func compile(src document.Source, file string, fragments *evalcase.FragmentFinde
 	case def.Dialect == "":
 		def.Dialect = Detect(doc)
 	}
-	if def.Dialect == schema.DialectEvalcase {
-		if fragments.Suite(doc) != "" {
-			return def, nil
-		}
+	if def.Dialect == schema.DialectEvalcase && fragments.Suite(doc) != "" {
+		return def, nil
 	}
 	if (def.Dialect == "" || def.Dialect == schema.DialectTestcase) && def.isSidecar(src) {
 		def.Dialect = schema.DialectEvalcase

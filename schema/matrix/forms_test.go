@@ -92,12 +92,16 @@ scenarios:
 - config: [{vars: {lang: de}, assert: [{type: contains, value: x}]}, {vars: {lang: fr}}]
   tests: [{description: a, vars: {q: one}}, {description: b, vars: {q: two}, assert: [{type: contains, value: y}]}]
 - file://more.yaml
-`, map[string]string{"more.yaml": "config: [{vars: {lang: it}}]\ntests: [{vars: {q: three}}]\n"})
+- s/*.yaml
+`, map[string]string{
+		"more.yaml": "config: [{vars: {lang: it}}]\ntests: [{vars: {q: three}}]\n",
+		"s/a.yaml":  "config: [{vars: {lang: es}}]\ntests: [{vars: {q: four}}]\n", "s/b.yaml": "config: [{vars: {lang: pt, q: five}}]\n",
+	})
 	var sent []string
 	for _, c := range got {
 		sent = append(sent, fmt.Sprintf("%s %d", c.Drive.Messages[0].Content, len(c.Evaluators)))
 	}
-	if want := []string{"de: one 1", "de: two 2", "fr: one 1", "fr: two 1", "it: three 1"}; !slices.Equal(sent, want) {
+	if want := []string{"de: one 1", "de: two 2", "fr: one 1", "fr: two 1", "it: three 1", "es: four 1", "pt: five 1"}; !slices.Equal(sent, want) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 }

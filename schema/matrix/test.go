@@ -147,21 +147,36 @@ func (c *compiler) scenarios() []test {
 	var all []test
 	for i := range c.Doc.Items("scenarios") {
 		c.Budget.At("scenarios", i)
-		doc, at := c.Doc, []any{"scenarios", i}
-		if name := c.Doc.Text(at...); name != "" {
-			if doc, at = c.open(name, at...), nil; doc == nil {
-				continue
-			}
-		}
-		in := func(steps ...any) []any { return append(slices.Clip(at), steps...) }
-		c.Problems = append(c.Problems, doc.CheckPart("#MatrixScenario", schema.Warning, at...)...)
-		if doc.Items(in("config")...) == 0 {
-			c.Problems = append(c.Problems, doc.Problem("missing-field", "the scenario has no list `config`, and so no test", "write config: with a list of {vars: …}, and tests: with the tests for each", at...))
+		at := []any{"scenarios", i}
+		name := c.Doc.Text(at...)
+		if name == "" {
+			all = append(all, c.scenario(c.Doc, at...)...)
 			continue
 		}
-		for n := range doc.Items(in("config")...) {
-			all = append(all, c.scenarioTests(doc, c.readTest(doc, c.shared, in("config", n)...), in("tests")...)...)
+		files := []string{name}
+		if strings.ContainsAny(name, "*?[") {
+			files = c.glob(name, "scenarios", c.Doc.At(at...))
 		}
+		for _, file := range files {
+			if doc := c.open(file, at...); doc != nil {
+				all = append(all, c.scenario(doc)...)
+			}
+		}
+	}
+	return all
+}
+
+// scenario returns the tests of one scenario.
+func (c *compiler) scenario(doc *document.Document, at ...any) []test {
+	in := func(steps ...any) []any { return append(slices.Clip(at), steps...) }
+	c.Problems = append(c.Problems, doc.CheckPart("#MatrixScenario", schema.Warning, at...)...)
+	if doc.Items(in("config")...) == 0 {
+		c.Problems = append(c.Problems, doc.Problem("missing-field", "the scenario has no list `config`, and so no test", "write config: with a list of {vars: …}, and tests: with the tests for each", at...))
+		return nil
+	}
+	var all []test
+	for n := range doc.Items(in("config")...) {
+		all = append(all, c.scenarioTests(doc, c.readTest(doc, c.shared, in("config", n)...), in("tests")...)...)
 	}
 	return all
 }
