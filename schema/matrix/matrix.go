@@ -222,7 +222,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			Inputs: c.rowInputs(r, p),
 		},
 		Policy: schema.Policy{
-			Iterations: c.repeat(), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
+			Iterations: cmp.Or(r.test.repeat, c.repeat()), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
 		},
 	}
 	skip := cmp.Or(r.test.need, c.hook, r.need, t.need)
@@ -235,13 +235,13 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		skip = cmp.Or(skip, c.misread(err, r.test.at))
 	}
 	if c.Settings.Targets[t.target].TakesRow && r.test.given == nil {
-		tc.Drive.Row, _ = json.Marshal(map[string]any{"vars": r.vars, "prompt": map[string]any{"raw": p.template(), "label": p.label}}) // JSON and texts
+		tc.Drive.Row, _ = json.Marshal(map[string]any{"vars": r.resolved, "prompt": map[string]any{"raw": p.template(), "label": p.label}}) // JSON and texts
 		c.Budget.Spend(document.Text, len(tc.Drive.Row))
 	}
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
 		c.Budget.Spend(document.Text, len(*tc.Drive.Given))
 	}
-	tc.Row = &schema.Row{Vars: r.vars, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
+	tc.Row = &schema.Row{Vars: r.resolved, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
@@ -249,7 +249,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	for _, a := range r.test.asserts {
 		c.Budget.Spend(document.Evaluators, a.count())
 		tc.Row.Asserts = append(tc.Row.Asserts, schema.RowAssertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
-		if err := j.add(a, r.vars); err != nil {
+		if err := j.add(a, r.resolved); err != nil {
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
 		}
 	}
@@ -271,12 +271,17 @@ func (c *compiler) timeout(target string) time.Duration {
 	return defaultTimeout
 }
 
-// repeat returns the number of samples of a case.
+// repeat returns the number of samples of a case whose test does not say it.
 func (c *compiler) repeat() int {
-	if n, ok := document.ParseNumber(c.Doc.JSON("evaluateOptions", "repeat")); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
+	return cmp.Or(repeat(c.Doc.JSON("evaluateOptions", "repeat")), max(1, c.Settings.Iterations))
+}
+
+// repeat returns a number of samples, or 0 if a value is none.
+func repeat(value json.RawMessage) int {
+	if n, ok := document.ParseNumber(value); ok && n >= 1 && n <= maxRepeat && n == math.Trunc(n) {
 		return int(n)
 	}
-	return max(1, c.Settings.Iterations)
+	return 0
 }
 
 // readProviders finds the targets of the file.

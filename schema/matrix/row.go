@@ -20,10 +20,12 @@ import (
 // A row is a test with one value for every variable.
 type row struct {
 	test *test
-	vars template.Variables
-	said template.Variables // by which it is named
-	name string
-	need string // an unsupported need of the row, apart from its test's
+	// vars are the variables as a prompt has them, and resolved are those that assertions
+	// and programs see, in which only names are replaced.
+	vars, resolved template.Variables
+	said           template.Variables // by which it is named
+	name           string
+	need           string // an unsupported need of the row, apart from its test's
 }
 
 // maxNested bounds how often variables are filled into variables.
@@ -40,7 +42,7 @@ func (c *compiler) expand(tests []test) []row {
 			c.Budget.Spend(document.Rows, 1)
 			c.Budget.Spend(document.Parts, len(vars))
 			r := row{test: t}
-			r.vars, r.need = c.nested(vars)
+			r.resolved, r.vars, r.need = c.nested(t, vars)
 			if r.said = r.vars; t.written != nil {
 				r.said = t.said(vars)
 			}
@@ -53,13 +55,16 @@ func (c *compiler) expand(tests []test) []row {
 	return rows
 }
 
-// values returns the variables of a test's rows, in the order of its lists.
+// values returns the variables of a test's rows, in the order of its lists that begin
+// with a text.
 func (c *compiler) values(t *test) []template.Variables {
 	all := []template.Variables{t.vars}
 	for _, name := range t.order {
 		var items []json.RawMessage
-		if raw := t.vars[name]; !t.expands || len(raw) == 0 || raw[0] != '[' || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 ||
-			slices.ContainsFunc(items, func(item json.RawMessage) bool { _, isText := document.ParseText(item); return !isText }) {
+		if raw := t.vars[name]; !t.expands || len(raw) == 0 || raw[0] != '[' || json.Unmarshal(t.vars[name], &items) != nil || len(items) == 0 {
+			continue
+		}
+		if _, isText := document.ParseText(items[0]); !isText {
 			continue
 		}
 		all = c.multiply(all, name, items)
@@ -83,60 +88,146 @@ func (c *compiler) multiply(all []template.Variables, name string, items []json.
 }
 
 // nested fills variables into the texts of variables, which lose a trailing line break.
-// A text with a variable that the row lacks stays as it is written. The need is empty
-// unless the row uses the environment.
-func (c *compiler) nested(vars template.Variables) (_ template.Variables, need string) {
-	vars = maps.Clone(vars)
-	for name, value := range vars {
+// Names alone are resolved for all that sees the variables; other templates are filled in
+// for the prompt only, unless the text has a variable that the row lacks. The need is
+// empty unless the row uses something that is not read.
+func (c *compiler) nested(t *test, vars template.Variables) (resolved, filled template.Variables, need string) {
+	resolved = maps.Clone(vars)
+	for name, value := range resolved {
 		if s, isText := document.ParseText(value); isText && strings.HasSuffix(s, "\n") {
-			vars[name], _ = json.Marshal(strings.TrimSuffix(s, "\n")) // a text
+			resolved[name], _ = json.Marshal(strings.TrimSuffix(s, "\n")) // a text
+		}
+	}
+	names := slices.Clone(t.order)
+	for _, name := range slices.Sorted(maps.Keys(resolved)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	for range maxNested {
-		changed := false
-		var filled template.Variables // a copy, once there is something to fill in
-		for name, value := range vars {
-			s, isText := document.ParseText(value)
-			if !isText || !strings.Contains(s, "{{") {
-				continue
-			}
-			if filled == nil {
-				filled = maps.Clone(vars)
-			}
-			written := s
-			s = withNulls(s, vars)
-			out, known, err := c.engine.FillKnown(vars, s)
-			var env template.EnvironmentError
-			var later *template.NeedError
-			switch {
-			case errors.As(err, &env):
-				need = env.Error()
-			case errors.As(err, &later):
-				need = later.Error()
-			case err == nil && known && out != written:
-				filled[name], _ = json.Marshal(out) // a text
-				changed = true
-			}
-		}
-		if !changed {
+		if !c.replaceNames(resolved, names) {
 			break
 		}
-		vars = filled
 	}
-	return vars, need
+	filled, changed := resolved, false
+	for _, name := range names {
+		s, isText := document.ParseText(resolved[name])
+		if !isText || !strings.Contains(s, "{{") && !strings.Contains(s, "{%") && !strings.Contains(s, "{#") {
+			continue
+		}
+		out, lacks := c.fillVariable(t, resolved, s)
+		if need = cmp.Or(need, lacks); out == s {
+			continue
+		}
+		if !changed {
+			filled, changed = maps.Clone(filled), true
+		}
+		filled[name], _ = json.Marshal(out) // a text
+	}
+	return resolved, filled, need
 }
 
 // variable matches a variable without a filter or an operator.
 var variable = lazyregexp.New(`\{\{\s*(\w+)\s*\}\}`)
 
-// withNulls writes null in place of the variables of that value.
-func withNulls(s string, vars template.Variables) string {
-	return variable.ReplaceAllStringFunc(s, func(written string) string {
-		if name := strings.Trim(written, "{} \t\r\n\f\v"); string(vars[name]) == "null" {
-			return "null"
+// replaceNames replaces the first variable in each text that has one, in the order of the
+// names. It reports whether any was replaced.
+func (c *compiler) replaceNames(vars template.Variables, names []string) (replaced bool) {
+	for _, name := range names {
+		s, isText := document.ParseText(vars[name])
+		if !isText {
+			continue
 		}
-		return written
-	})
+		at := variable.FindStringSubmatchIndex(s)
+		if at == nil {
+			continue
+		}
+		of := s[at[2]:at[3]]
+		value, known := vars[of]
+		if !known {
+			continue
+		}
+		by, isText := document.ParseText(value)
+		if string(value) == "null" {
+			by = "null"
+		} else if !isText {
+			var err error
+			if by, err = c.engine.Fill(vars, "{{"+of+"}}"); err != nil {
+				continue // it is too long, and an error where it is used
+			}
+		}
+		vars[name], _ = json.Marshal(s[:at[0]] + expanded(by, s, at) + s[at[1]:]) // a text
+		replaced = true
+		c.Budget.Spend(document.Text, len(vars[name]))
+	}
+	return replaced
+}
+
+// expanded returns a replacement as JavaScript's replace takes it, which reads the signs
+// $$, $&, $` and $' in it.
+func expanded(by, s string, at []int) string {
+	if !strings.Contains(by, "$") {
+		return by
+	}
+	return strings.NewReplacer("$$", "$", "$&", s[at[0]:at[1]], "$`", s[:at[0]], "$'", s[at[1]:]).Replace(by)
+}
+
+// fillVariable fills in the text of a variable, and returns its need.
+func (c *compiler) fillVariable(t *test, vars template.Variables, s string) (out, need string) {
+	if isPartial(s) {
+		return s, ""
+	}
+	for _, root := range usedIn(s) {
+		if what := c.engine.Later[root]; what != "" {
+			return s, what
+		}
+		if _, known := vars[root]; !known {
+			return s, ""
+		}
+	}
+	out, err := c.engine.Fill(vars, s)
+	if err != nil {
+		return s, c.misread(err, t.at)
+	}
+	return out, ""
+}
+
+var (
+	partialTag  = lazyregexp.New(`(?m)(\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$)`)
+	rawTag      = lazyregexp.New(`\{%\s*raw\s*%\}`)
+	endOfRaw    = lazyregexp.New(`\{%\s*endraw\s*%\}`)
+	comment     = lazyregexp.New(`\{#[\s\S]*?#\}`)
+	usedName    = lazyregexp.New(`\{\{\s*([^{}\s|]+)\s*(?:\|[^}]+)?\}\}|\{%\s*(?:if|for)\s+([^{}\s]+)\s*.*?%\}`)
+	loopOver    = lazyregexp.New(`\{%\s*for\s+(\w+)\s+in\s+(\w+)\s*%\}`)
+	rootOfNames = lazyregexp.New(`^[A-Za-z_]\w*`)
+)
+
+// isPartial reports whether the text of a variable has a tag that its line does not close,
+// as code of other languages may have. promptfoo leaves it as it is.
+func isPartial(s string) bool {
+	return partialTag.MatchString(s) && !(rawTag.MatchString(s) && endOfRaw.MatchString(s))
+}
+
+// usedIn returns the variables that a text uses, as promptfoo finds them: those that are
+// written alone or before a filter, and those of if and for.
+func usedIn(s string) []string {
+	s = comment.ReplaceAllString(s, "")
+	used := map[string]bool{}
+	for _, m := range usedName.FindAllStringSubmatch(s, -1) {
+		used[cmp.Or(m[1], m[2])] = true
+	}
+	for _, m := range loopOver.FindAllStringSubmatch(s, -1) {
+		delete(used, m[1])
+		used[m[2]] = true
+	}
+	var roots []string
+	for name := range used {
+		if root := rootOfNames.FindString(name); root != "" && root != "env" {
+			roots = append(roots, root)
+		}
+	}
+	slices.Sort(roots)
+	return roots
 }
 
 // filled names the row in an error about a value with variables, since other rows may

@@ -29,6 +29,7 @@ type test struct {
 	tags        []string
 	inputs      []schema.Input
 	expands     bool   // lists of texts in vars multiply the test
+	repeat      int    // samples of a case; 0 is the number of the file
 	need        string // an unsupported need
 	rescored    bool   // factuality has its own scores
 	transform   string // of the answer, before assertions look at it
@@ -357,7 +358,7 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 // options are the keys of options that are read, or that bear on no verdict.
 var options = []string{
 	"provider", "rubricPrompt", "prefix", "suffix", "transform", "postprocess", "transformVars", "storeOutputAs", "factuality", "disableVarExpansion", "disableDefaultAsserts",
-	"disableConversationVar", "runSerially",
+	"disableConversationVar", "runSerially", "repeat",
 }
 
 // unreadOptions warns about the others, which promptfoo hands to the provider.
@@ -395,6 +396,9 @@ func (t *test) readOptions(doc *document.Document, in func(...any) []any) {
 	}
 	if s := doc.Text(in("options", "suffix")...); s != "" {
 		t.suffix = s
+	}
+	if n := repeat(doc.JSON(in("options", "repeat")...)); n > 0 {
+		t.repeat = n
 	}
 	if string(doc.JSON(in("options", "disableVarExpansion")...)) == "true" {
 		t.expands = false

@@ -80,7 +80,7 @@ func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 		return nil
 	}
 	for _, raw := range by.tools {
-		raw, err := c.engine.FillJSON(r.vars, raw)
+		raw, err := c.engine.FillJSON(r.resolved, raw)
 		if err != nil {
 			return err
 		}

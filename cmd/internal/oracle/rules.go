@@ -107,3 +107,49 @@ func TemplateRuleOf(text string, theirs, ours Filled, refused bool) string {
 	}
 	return ""
 }
+
+// A StructureRule is about tests of structures whose rows Gavel judges otherwise on
+// purpose.
+type StructureRule struct {
+	Name string
+	// Page is what the page of the format says of it.
+	Page string
+	// fits reports whether a test that differs is one of the rule's, by its JSON.
+	fits func(test string, theirs, ours []string) bool
+}
+
+// StructureRules are all rules about structures.
+var StructureRules = []StructureRule{
+	{
+		Name: "repeats are samples", Page: "`repeat` takes several samples of a case, and makes no further rows",
+		fits: func(test string, theirs, ours []string) bool {
+			return strings.Contains(test, `"repeat":2`) && slices.Equal(theirs, slices.Sorted(slices.Values(slices.Concat(ours, ours))))
+		},
+	},
+	{
+		Name: "return in one line", Page: "a `transform` of one line may begin with `return`",
+		fits: func(test string, theirs, _ []string) bool {
+			return strings.Contains(test, `"transform":"return output`) && slices.Equal(theirs, []string{"error"})
+		},
+	},
+	{
+		Name: "objects are JSON", Page: "an object, and a list that has one, is filled in as compact JSON, not as `[object Object]`",
+		fits: func(test string, theirs, ours []string) bool {
+			return strings.Contains(test, `{"k":`) && slices.Equal(theirs, []string{"fail 0"}) && slices.Equal(ours, []string{"pass 1"})
+		},
+	},
+}
+
+// StructureRuleOf returns the name of the first rule of a test that differs; empty for one
+// that does not, and for one without a rule.
+func StructureRuleOf(test string, theirs, ours []string) string {
+	if slices.Equal(theirs, ours) {
+		return ""
+	}
+	for _, rule := range StructureRules {
+		if rule.fits(test, theirs, ours) {
+			return rule.Name
+		}
+	}
+	return ""
+}

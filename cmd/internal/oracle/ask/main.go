@@ -8,53 +8,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/oracle"
 )
+
+// files are written each by a function, which runs the program in the folder of modules.
+var files = []struct {
+	name  string
+	write func(node, modules, out string) error
+}{{"nunjucks.jsonl", fill}, {"structures.jsonl", structures}, {"promptfoo.txt", ask}}
 
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo")
 	node := flag.String("node", "node", "the program that runs it")
 	answers := flag.String("answers", "cmd/internal/oracle/answers", "the folder that gets the answers")
 	flag.Parse()
-	err := fill(*node, *modules, filepath.Join(*answers, "nunjucks.jsonl"))
-	if err == nil {
-		err = ask(*node, *modules, filepath.Join(*answers, "promptfoo.txt"))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, file := range files {
+		if err := file.write(*node, *modules, filepath.Join(*answers, file.name)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
-// ask runs promptfoo once and writes a line for each row.
+// ask lets promptfoo judge the rows, and writes a line for each.
 func ask(node, modules, out string) error {
 	rows := oracle.Rows()
 	config, err := oracle.Config(rows)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "oracle")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file, results := filepath.Join(dir, "promptfooconfig.json"), filepath.Join(dir, "results.json")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		return err
-	}
-	program, err := filepath.Abs(filepath.Join(modules, "promptfoo/dist/src/entrypoint.js"))
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(node, program, "eval", "-c", file, "--no-cache", "--no-write", "--no-table", "--no-progress-bar", "-o", results)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	cmd.Env = append(os.Environ(), "PROMPTFOO_DISABLE_TELEMETRY=1", "PROMPTFOO_DISABLE_UPDATE=1", "PROMPTFOO_CONFIG_DIR="+dir, "PROMPTFOO_PASS_RATE_THRESHOLD=0")
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("promptfoo: %w", err)
-	}
-	raw, err := os.ReadFile(results)
+	raw, err := eval(node, modules, config)
 	if err != nil {
 		return err
 	}
@@ -65,18 +51,82 @@ func ask(node, modules, out string) error {
 	return os.WriteFile(out, []byte(oracle.Head(config)+"\n"+strings.Join(answers, "\n")+"\n"), 0o644)
 }
 
+// structures lets promptfoo judge the structures, and writes a line for each.
+func structures(node, modules, out string) error {
+	all := oracle.Structures()
+	lines := []string{oracle.StructuresHead(all)}
+	for _, s := range all {
+		config, err := json.Marshal(s.Config)
+		if err != nil {
+			return err
+		}
+		raw, err := eval(node, modules, config)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		var got results
+		if err := json.Unmarshal(raw, &got); err != nil {
+			return err
+		}
+		rows := map[string][]string{}
+		for _, r := range got.Results.Results {
+			name := r.TestCase.Description
+			rows[name] = append(rows[name], r.answer())
+		}
+		for _, answers := range rows {
+			slices.Sort(answers)
+		}
+		line, err := json.Marshal(rows)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, string(line))
+	}
+	return os.WriteFile(out, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
+}
+
+// eval runs promptfoo once and returns its results.
+func eval(node, modules string, config []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "oracle")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file, out := filepath.Join(dir, "promptfooconfig.json"), filepath.Join(dir, "results.json")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		return nil, err
+	}
+	program, err := filepath.Abs(filepath.Join(modules, "promptfoo/dist/src/entrypoint.js"))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(node, program, "eval", "-c", file, "--no-cache", "--no-write", "--no-table", "--no-progress-bar", "-o", out)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "PROMPTFOO_DISABLE_TELEMETRY=1", "PROMPTFOO_DISABLE_UPDATE=1", "PROMPTFOO_CONFIG_DIR="+dir, "PROMPTFOO_PASS_RATE_THRESHOLD=0")
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("promptfoo: %w", err)
+	}
+	return os.ReadFile(out)
+}
+
+// A result is what promptfoo says of a row.
+type result struct {
+	Success       bool
+	Score         float64
+	FailureReason int
+	TestCase      struct{ Description string }
+}
+
+func (r result) answer() string { return oracle.Answer(r.Success, r.FailureReason == 2, r.Score) }
+
+// results are a file of promptfoo.
+type results struct {
+	Results struct{ Results []result }
+}
+
 // read returns the answers of promptfoo's results, in the order of the rows.
 func read(raw []byte, n int) ([]string, error) {
-	var got struct {
-		Results struct {
-			Results []struct {
-				Success       bool
-				Score         float64
-				FailureReason int
-				TestCase      struct{ Description string }
-			}
-		}
-	}
+	var got results
 	if err := json.Unmarshal(raw, &got); err != nil {
 		return nil, err
 	}
@@ -86,7 +136,7 @@ func read(raw []byte, n int) ([]string, error) {
 		if _, err := fmt.Sscanf(r.TestCase.Description, "r%d", &i); err != nil || i >= n {
 			return nil, fmt.Errorf("promptfoo has the unknown row %q", r.TestCase.Description)
 		}
-		answers[i] = oracle.Answer(r.Success, r.FailureReason == 2, r.Score)
+		answers[i] = r.answer()
 	}
 	for i, a := range answers {
 		if a == "" {
