@@ -49,7 +49,7 @@ func workerCommand(app *App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&w.path, "config", "gavel-server.yaml", "the operator's file, the one that gavel serve has, such as /etc/gavel/gavel-server.yaml")
 	flags.StringVar(&w.database, "database-url", "", "PostgreSQL database of gavel serve, such as postgres://gavel@db/gavel; with a password in it, set "+databaseVariable+" instead, since other users of the machine see flags")
-	flags.IntVar(&w.interactive, "interactive", 8, "cases of pull requests that are judged at once, such as 16")
+	flags.IntVar(&w.interactive, "interactive", 8, "cases of pull requests that are judged at once, such as 16; head and base of a case count as one")
 	flags.IntVar(&w.background, "background", 8, "cases of branches and schedules that are judged at once, such as 4")
 	flags.StringVar(&w.listen, "listen", "", "address for /healthz and /readyz, such as 0.0.0.0:8081 (default: none)")
 	flags.DurationVar(&w.drain, "drain", 20*time.Second, "how long cases in progress may take at the end, such as 1m; others are left to other workers")

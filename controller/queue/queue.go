@@ -3,9 +3,9 @@
 //
 // A controller opens a [Queue] with [Open] and passes [Queue.Judge] the jobs that
 // [run.Run] would judge in its own process. A worker opens one, too, and runs a
-// [Worker]. A [Task] of the queue names a case by its digests and contains neither its
-// text nor a secret: the worker loads the case from git and its secrets from its own
-// environment.
+// [Worker]. A [Task] of the queue names a case, or both sides of one, by digests and
+// contains neither a text nor a secret: the worker loads the case from git and its
+// secrets from its own environment.
 //
 // An interrupted task is taken over by another worker. Results are in the ledger before
 // a task is completed, so that nothing is paid for again.
