@@ -89,7 +89,7 @@ func readPreference(reply string) (preference, error) {
 		Analysis string `json:"analysis"`
 		Better   string `json:"better"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return preference{}, err
 	}
 	better := strings.ToLower(strings.TrimSpace(got.Better))

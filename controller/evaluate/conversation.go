@@ -89,7 +89,7 @@ type metricReply struct {
 func readConversation(reply string, spec evaluator.Conversation, turns, doubts int) (conversationJudgement, error) {
 	var j conversationJudgement
 	var r conversationReply
-	if err := StrictJSON(reply, &r); err != nil {
+	if err := readJSON(reply, &r); err != nil {
 		return j, err
 	}
 	applies := false

@@ -82,7 +82,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 		} `json:"criteria"`
 		Summary string `json:"summary"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	scores := map[string]verdict.Criterion{}

@@ -31,7 +31,7 @@ func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string
 	}
 	return askJudge(ctx, d, question, func(reply string) (*string, error) {
 		var got map[string]*string
-		if err := StrictJSON(reply, &got); err != nil {
+		if err := readJSON(reply, &got); err != nil {
 			return nil, err
 		}
 		answer, ok := got["answer"]

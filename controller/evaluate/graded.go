@@ -54,7 +54,7 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {

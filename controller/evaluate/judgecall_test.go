@@ -21,7 +21,8 @@ import (
 // it was asked.
 type judgeScript struct {
 	replies []string
-	err     error // of every call, where it is set
+	finish  []string // of each reply
+	err     error    // of every call, where it is set
 	asked   []target.Request
 	roles   []schema.Role
 }
@@ -32,7 +33,12 @@ func (s *judgeScript) ask(_ context.Context, role schema.Role, req target.Reques
 		return target.Reply{Usage: verdict.Usage{Calls: 1}}, s.err
 	}
 	text := s.replies[min(len(s.asked), len(s.replies))-1]
+	finish := ""
+	if n := len(s.asked); n <= len(s.finish) {
+		finish = s.finish[n-1]
+	}
 	return target.Reply{
+		Finish:   finish,
 		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: text}, {Role: schema.RoleAssistant}},
 		Usage:    verdict.Usage{Calls: 1, OutputTokens: 10},
 	}, nil
@@ -193,6 +199,79 @@ func TestShare(t *testing.T) {
 		var out *rangeError
 		if got, err := Share(score, 10); !errors.As(err, &out) || got != 0 {
 			t.Errorf("%v of 10 is %v, %v, want an error", score, got, err)
+		}
+	}
+}
+
+// TestAReplyThatWasCut is asked for again with twice the room, and the model is told why.
+func TestAReplyThatWasCut(t *testing.T) {
+	s := &judgeScript{replies: []string{`{"n": 1, "rea`, `{"n": 1, "reason": "be`, `{"n": 1}`}, finish: []string{"length", "length", "stop"}}
+	d := &dialogue{Ask: s.ask}
+	got, err := askJudge(t.Context(), d, Question{Text: "How many?"}, func(reply string) (n struct{ N int }, err error) {
+		return n, readJSON(reply, &n)
+	})
+	if err != nil || got.N != 1 {
+		t.Fatalf("the answer is %+v, %v, want the third reply's", got, err)
+	}
+	for i, req := range s.asked {
+		if req.Room != i {
+			t.Errorf("attempt %d has the room %d, want %d", i+1, req.Room, i)
+		}
+		if i > 0 && !strings.Contains(req.Messages[2].Content, "it was cut off at the limit of its tokens") {
+			t.Errorf("attempt %d is told %q", i+1, req.Messages[2].Content)
+		}
+	}
+	s = &judgeScript{replies: []string{"7"}, finish: []string{"length"}}
+	if got, err := askJudge(t.Context(), &dialogue{Ask: s.ask}, Question{}, readNumber); got != 7 || err != nil {
+		t.Errorf("a reply that is whole is %d, %v, want 7", got, err)
+	}
+	s = &judgeScript{replies: []string{"{"}, finish: []string{"length", "length", "length"}}
+	_, err = askJudge(t.Context(), &dialogue{Ask: s.ask}, Question{}, readNumber)
+	if err == nil || !strings.Contains(err.Error(), "cut off at the limit of its tokens (max_tokens)") {
+		t.Errorf("the error is %v, want that the replies were cut off", err)
+	}
+}
+
+// TestReadJSON takes a reply that has one meaning, and no other.
+func TestReadJSON(t *testing.T) {
+	type grade struct {
+		Pass   *bool    `json:"pass"`
+		Score  *float64 `json:"score"`
+		Reason string   `json:"reason"`
+		Turns  []int    `json:"turns"`
+		Parts  map[string]struct {
+			Met bool `json:"met"`
+		} `json:"parts"`
+	}
+	const plain = `{"pass":true,"score":0.9,"reason":"a","turns":[1],"parts":{"x":{"met":true}}}`
+	for _, tt := range []struct{ name, reply, want, err string }{
+		{"as it should be", plain, plain, ""},
+		{"fenced", "```json\n" + plain + "\n```", plain, ""},
+		{"true in quotes", strings.ReplaceAll(plain, "true", `"true"`), plain, ""},
+		{"a number in quotes", strings.Replace(plain, "0.9", `"0.9"`, 1), plain, ""},
+		{"a number of a list in quotes", strings.Replace(plain, "[1]", `["1"]`, 1), plain, ""},
+		{"commas at the end", `{"pass":true,"score":0.9,"reason":"a","turns":[1,],"parts":{"x":{"met":true,},},` + "\n}", plain, ""},
+		{"a line break in a text", strings.Replace(plain, `"a"`, "\"a\n\tb\"", 1), strings.Replace(plain, `"a"`, `"a\n\tb"`, 1), ""},
+		{"a bracket after a comma in a text", strings.Replace(plain, `"a"`, `"[a, ] \" ,}"`, 1), strings.Replace(plain, `"a"`, `"[a, ] \" ,}"`, 1), ""},
+		{"all of them", "```\n" + strings.Replace(strings.Replace(plain, "true", `"true"`, 1), `"a"`, "\"a\n\"", 1) + "\n```", strings.Replace(plain, `"a"`, `"a\n"`, 1), ""},
+		{"yes is not true", `{"pass": "yes"}`, "", `it is not the JSON that was asked for: "pass" is a text, and must be true or false`},
+		{"a number is not true", `{"pass": 1}`, "", `"pass" is a number, and must be true or false`},
+		{"words are no number", `{"score": "high"}`, "", `"score" is a text, and must be a number`},
+		{"a share in words", `{"score": "9/10"}`, "", `"score" is a text, and must be a number`},
+		{"another notation", `{"score": "0x1"}`, "", `"score" is a text, and must be a number`},
+		{"a list", `[]`, "", "it is a list, and must be an object"},
+		{"cut off", `{"pass": true, "reason": "a`, "", "it is not the JSON that was asked for: it ends in the middle"},
+		{"text after it", plain + " as you see", "", "there is text after the JSON"},
+		{"a comma alone", `{"turns": [,]}`, "", "it is not the JSON that was asked for"},
+		{"nothing", "", "", "it is empty"},
+	} {
+		var got grade
+		err := readJSON(tt.reply, &got)
+		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || err != nil && strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: the error is %v, want %q", tt.name, err, tt.err)
+		}
+		if raw, _ := json.Marshal(got); tt.err == "" && string(raw) != tt.want {
+			t.Errorf("%s: it is read as %s, want %s", tt.name, raw, tt.want)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func readLLMJudgement(reply string) (suiteFinding, error) {
 		Reasoning string   `json:"reasoning"`
 		Score     *float64 `json:"score"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return suiteFinding{}, err
 	}
 	if got.Score == nil {

@@ -101,7 +101,7 @@ func readJudgement(reply string) (judgement, error) {
 		Score  *float64 `json:"score"`
 		Reason string   `json:"reason"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return judgement{}, err
 	}
 	if got.Score == nil {

@@ -62,7 +62,7 @@ func TestPromptErrors(t *testing.T) {
 		{"never JSON", "3 attempts: it is not the JSON", []string{"good", "8/10", "<score>1</score>"}, evaluator.Prompt{}},
 		{"empty", "3 attempts: it is empty", []string{"", " ", "\n"}, evaluator.Prompt{}},
 		{"no score", `no number under "score"`, []string{"{}", `{"reason":"x"}`, `{"score":null}`}, evaluator.Prompt{}},
-		{"score in words", "not the JSON", []string{`{"score":"high"}`, `{"score":"1"}`, `{"score":[1]}`}, evaluator.Prompt{}},
+		{"score in words", "not the JSON", []string{`{"score":"high"}`, `{"score":"one"}`, `{"score":[1]}`}, evaluator.Prompt{}},
 		{"two judgements", "text after the JSON", []string{`{"score":0} {"score":1}`, `{"score":1}]`, `{"score":1} ok`}, evaluator.Prompt{}},
 		{"NaN", "not the JSON", []string{`{"score":NaN}`, `{"score":1e999}`, `{"score":Infinity}`}, evaluator.Prompt{}},
 		{"hybrid does not match", "extraction_regex does not match", []string{"a", "b", "c"}, evaluator.Prompt{Pattern: `score (\d)`}},

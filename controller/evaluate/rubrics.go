@@ -124,7 +124,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, 
 		Criteria []rubricAnswer `json:"criteria"`
 		Summary  string         `json:"summary"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return suiteFinding{}, err
 	}
 	answers := map[string]rubricAnswer{}

@@ -184,7 +184,7 @@ func readChoice(reply string, most int) (choice, error) {
 		Analysis string `json:"analysis"`
 		Best     int    `json:"best"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return choice{}, err
 	}
 	if got.Best < 1 || got.Best > most {

@@ -55,7 +55,7 @@ func readSemantic(reply string) (finding, error) {
 		Grade    string `json:"grade"`
 		Pass     *bool  `json:"pass"`
 	}
-	if err := StrictJSON(reply, &got); err != nil {
+	if err := readJSON(reply, &got); err != nil {
 		return finding{}, err
 	}
 	if got.Pass == nil {

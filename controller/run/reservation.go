@@ -41,7 +41,7 @@ func (c *Claim) Reserve(ctx context.Context, t config.Target, req target.Request
 func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, *Shortage, error) {
 	b := c.budget
 	b.mu.Lock()
-	r := Reservation{upperBound(t, int64(bytesOf(req)), b.largest[t.Name]), b.accounts()}
+	r := Reservation{upperBound(t, int64(bytesOf(req)), b.largest[t.Name], req.Room), b.accounts()}
 	ahead := b.ahead(c)
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
@@ -92,10 +92,11 @@ func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent le
 
 // UpperBound returns the maximum cost of a call of so many bytes: a token has at least
 // a byte, and a reply is not longer than the target allows.
-func UpperBound(t config.Target, bytes int64) ledger.Amount { return upperBound(t, bytes, 0) }
+func UpperBound(t config.Target, bytes int64) ledger.Amount { return upperBound(t, bytes, 0, 0) }
 
-// upperBound is UpperBound for a target with a known largest call.
-func upperBound(t config.Target, in, largest int64) ledger.Amount {
+// upperBound is UpperBound for a target with a known largest call, and for a request with
+// [target.Request.Room].
+func upperBound(t config.Target, in, largest int64, room int) ledger.Amount {
 	a := ledger.Amount{Calls: 1}
 	if t.Provider == config.Replay || t.Provider == config.Mock {
 		return a
@@ -106,6 +107,7 @@ func upperBound(t config.Target, in, largest int64) ledger.Amount {
 			break
 		}
 	}
+	out <<= room
 	a.Tokens = max(in+out, largest)
 	if price := counted(t); price != nil {
 		a.USD = price.Cost(in, max(out, a.Tokens-in))

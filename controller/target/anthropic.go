@@ -50,7 +50,7 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 		return Reply{}, a.unsendable(err)
 	}
 	var res messagesReply
-	body, err := a.post(ctx, request, &res)
+	body, err := a.post(ctx, req.Room, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -151,10 +151,10 @@ func (m *model) heat(req Request) *float64 {
 	return req.Temperature
 }
 
-// post sends a request and decodes the reply, whose body it returns as well.
-// The error is an *Error.
-func (m *model) post(ctx context.Context, request, reply any) ([]byte, error) {
-	body, err := encodeRequest(request, m.parameters)
+// post sends a request with so much more [Request.Room] and decodes the reply, whose body
+// it returns as well. The error is an *Error.
+func (m *model) post(ctx context.Context, room int, request, reply any) ([]byte, error) {
+	body, err := encodeRequest(request, m.parameters, room)
 	if err != nil {
 		return nil, m.unsendable(err)
 	}

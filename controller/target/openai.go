@@ -90,7 +90,7 @@ func (o *openAI) askSingle(api singleRequest) func(context.Context, Request) (Re
 			last = m.Content
 		}
 		var raw json.RawMessage
-		if _, err := o.post(ctx, api.Request(o.id, last), &raw); err != nil {
+		if _, err := o.post(ctx, 0, api.Request(o.id, last), &raw); err != nil {
 			return Reply{}, err
 		}
 		made, err := api.Read(raw)

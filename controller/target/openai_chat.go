@@ -17,7 +17,7 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 		return Reply{}, o.unsendable(err)
 	}
 	var res chatReplyBody
-	body, err := o.post(ctx, request, &res)
+	body, err := o.post(ctx, req.Room, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}

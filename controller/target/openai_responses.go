@@ -18,7 +18,7 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 		return Reply{}, o.unsendable(err)
 	}
 	var res responsesReplyBody
-	body, err := o.post(ctx, request, &res)
+	body, err := o.post(ctx, req.Room, request, &res)
 	if err != nil {
 		return Reply{}, err
 	}

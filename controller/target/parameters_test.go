@@ -15,7 +15,7 @@ func TestParametersOfTools(t *testing.T) {
 		{chatRequestBody{Model: "m"}, `{"messages":null,"model":"m","seed":1}`},
 		{chatRequestBody{Model: "m", Tools: []chatTool{{Type: "function", Function: wireTool{Name: "a"}}}}, `{"messages":null,"model":"m","seed":1,"tool_choice":"required","tools":[{"type":"function","function":{"name":"a"}}]}`},
 	} {
-		got, err := encodeRequest(tt.request, parameters)
+		got, err := encodeRequest(tt.request, parameters, 0)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("the request is %s, %v, want %s", got, err, tt.want)
 		}

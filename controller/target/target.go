@@ -41,6 +41,10 @@ type Request struct {
 	// configuration wins. Nil leaves it to the provider.
 	Temperature *float64
 
+	// Room doubles the limit on the tokens of a reply so many times. It is not 0 where a
+	// judge's reply was cut off at that limit.
+	Room int
+
 	// Case is the key of the case; Turn counts the agent's turns from 0.
 	Case string
 	Turn int

@@ -12,10 +12,11 @@ import (
 )
 
 // encodeRequest returns the JSON of a request with further parameters, which replace
-// fields with the same name. The error says that a field is not JSON.
-func encodeRequest(request any, parameters map[string]json.RawMessage) ([]byte, error) {
+// fields with the same name. room doubles the limit on the tokens of the reply so many
+// times, if there is one. The error says that a field is not JSON.
+func encodeRequest(request any, parameters map[string]json.RawMessage, room int) ([]byte, error) {
 	body, err := json.Marshal(request)
-	if err != nil || len(parameters) == 0 {
+	if err != nil || len(parameters)+room == 0 {
 		return body, err
 	}
 	var fields map[string]json.RawMessage
@@ -27,8 +28,17 @@ func encodeRequest(request any, parameters map[string]json.RawMessage) ([]byte, 
 			fields[name] = value
 		}
 	}
+	for _, name := range limitParameters {
+		var limit int64
+		if room > 0 && json.Unmarshal(fields[name], &limit) == nil {
+			fields[name] = json.RawMessage(strconv.FormatInt(limit<<room, 10))
+		}
+	}
 	return json.Marshal(fields)
 }
+
+// limitParameters bound the tokens of a reply.
+var limitParameters = []string{"max_tokens", "max_completion_tokens", "max_output_tokens"}
 
 // toolParameters are parameters that control how tools are called. Providers only take
 // them with tools.

@@ -21,7 +21,7 @@ func TestEncodeSendsEachFieldOnce(t *testing.T) {
 		parameters map[string]json.RawMessage
 		want       string
 	}{{nil, plain}, {parameters, replaced}} {
-		got, err := encodeRequest(request, tt.parameters)
+		got, err := encodeRequest(request, tt.parameters, 0)
 		if err != nil || string(got) != tt.want {
 			t.Errorf("encoded %s, %v; want %s", got, err, tt.want)
 		}
@@ -40,7 +40,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"a request that is not an object", "a", map[string]json.RawMessage{"a": json.RawMessage("1")}, "a request has to be an object"},
 	}
 	for _, tt := range tests {
-		if body, err := encodeRequest(tt.request, tt.parameters); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if body, err := encodeRequest(tt.request, tt.parameters, 0); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: encoded %s with error %v, want %q", tt.name, body, err, tt.want)
 		}
 	}
@@ -187,6 +187,28 @@ func TestSingle(t *testing.T) {
 		got, err := tt.api.Read([]byte(tt.reply))
 		if got.Value != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: %q, %v, want %q", tt.name, got.Value, err, tt.want)
+		}
+	}
+}
+
+// TestRoom: a limit on the tokens of a reply is doubled, a configured one and a protocol's own; a
+// request without one stays as it is.
+func TestRoom(t *testing.T) {
+	for _, tt := range []struct {
+		request    any
+		parameters map[string]json.RawMessage
+		room       int
+		want       string
+	}{
+		{map[string]any{"a": 1}, map[string]json.RawMessage{"max_tokens": json.RawMessage("100")}, 0, `{"a":1,"max_tokens":100}`},
+		{map[string]any{"a": 1}, map[string]json.RawMessage{"max_tokens": json.RawMessage("100")}, 1, `{"a":1,"max_tokens":200}`},
+		{map[string]any{"a": 1}, map[string]json.RawMessage{"max_output_tokens": json.RawMessage("100")}, 2, `{"a":1,"max_output_tokens":400}`},
+		{map[string]any{"max_tokens": 4096}, nil, 1, `{"max_tokens":8192}`},
+		{map[string]any{"a": 1}, nil, 2, `{"a":1}`},
+	} {
+		got, err := encodeRequest(tt.request, tt.parameters, tt.room)
+		if err != nil || string(got) != tt.want {
+			t.Errorf("with room %d the request is %s (%v), want %s", tt.room, got, err, tt.want)
 		}
 	}
 }

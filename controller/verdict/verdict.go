@@ -117,6 +117,10 @@ type Transcript struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
+// FinishLength is the [Transcript.Finish] of a reply that was cut off at the limit of its
+// tokens.
+const FinishLength = "length"
+
 // A Turn is a reply of the target, which is the messages from From up to To.
 type Turn struct {
 	From int `json:"from"`
