@@ -30,7 +30,7 @@ func readJSON(reply string, into any) error {
 	if problem == nil {
 		return nil
 	}
-	dec := json.NewDecoder(strings.NewReader(mended(unfenced(reply))))
+	dec := json.NewDecoder(strings.NewReader(repaired(unfenced(reply))))
 	dec.UseNumber()
 	var value any
 	if dec.Decode(&value) != nil {
@@ -88,9 +88,9 @@ func wantedKind(t reflect.Type) string {
 	return "a whole number"
 }
 
-// mended removes a comma before a closing bracket, and escapes control characters within
+// repaired removes a comma before a closing bracket, and escapes control characters within
 // texts.
-func mended(text string) string {
+func repaired(text string) string {
 	var out strings.Builder
 	inText, last := false, byte('[')
 	for i := 0; i < len(text); i++ {
