@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -231,7 +232,10 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = pgx.BeginFunc(ctx, w.cfg.Queue.pool, func(tx pgx.Tx) error { return complete(ctx, tx, job, out) })
+	body, err := json.Marshal(out.withoutTranscripts())
+	if err == nil {
+		_, err = w.cfg.Queue.pool.Exec(ctx, completing, job.Args.Run, job.ID, body)
+	}
 	if err != nil {
 		w.cfg.Failed(fmt.Errorf("complete %s: %w", job.Args.Case, err))
 	}
@@ -243,12 +247,14 @@ func failed(t Part, why string) run.Outcome {
 	return run.Outcome{Key: t.Case, Result: verdict.Result{Verdict: verdict.Error, Reason: "no worker could judge it: " + why}}
 }
 
-// completed is complete for a single case, as one statement.
+// completing ends a task and stores its outcome, as complete does, in one statement.
+const completing = `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = $2 AND state = 'running')
+	INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3 FROM queue_runs WHERE id = $1 ON CONFLICT DO NOTHING`
+
+// completed is completing for a single case, in the transaction of its verdict.
 func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
 	body, err := json.Marshal(Judged{Outcome: out}.withoutTranscripts())
-	return store.Statement{Text: `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = ?2 AND state = 'running')
-		INSERT INTO queue_outcomes (run, job, outcome) SELECT id, ?2, ?3 FROM queue_runs WHERE id = ?1 ON CONFLICT DO NOTHING`,
-		Args: []any{job.Args.Run, job.ID, body}}, err
+	return store.Statement{Text: strings.ReplaceAll(completing, "$", "?"), Args: []any{job.Args.Run, job.ID, body}}, err
 }
 
 // complete ends a task and stores its outcome. Without its run the outcome is dropped.
