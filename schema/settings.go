@@ -124,6 +124,8 @@ type TargetSettings struct {
 	AcceptsImages *bool
 	// TakesRow marks a program that gets the row of a matrix with each turn.
 	TakesRow bool `json:",omitempty"`
+	// Structured marks a model whose replies promptfoo reads as JSON.
+	Structured bool `json:",omitempty"`
 }
 
 // A TargetPrompt is the system prompt of a target: a text, or the text of a file in the

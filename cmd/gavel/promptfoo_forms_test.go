@@ -29,6 +29,7 @@ default_target: bot
 targets:
   bot: {provider: openai, model: echo, base_url: "SERVER/v1", concurrency: 8, price: {input: 100, output: 100}}
   shouter: {provider: openai, model: shout, base_url: "SERVER/v1", concurrency: 8}
+  formed: {provider: openai, model: echo, base_url: "SERVER/v1", parameters: {response_format: {type: json_schema, json_schema: {name: x, schema: {type: object}}}}}
   caller: {provider: openai, model: echo, base_url: "SERVER/v1", tools: [search]}
   agent: {provider: http, url: "SERVER/agent"}
   judge: {provider: openai, model: judge, base_url: "SERVER/v1", concurrency: 8}

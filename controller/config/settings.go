@@ -1,6 +1,11 @@
 package config
 
-import "github.com/gavel-evals/gavel/schema"
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+)
 
 // Settings returns the values that loading definitions needs. Its Targets are nil if
 // the file declares none, since then no name can be checked.
@@ -40,6 +45,7 @@ func (c *Config) Settings() schema.Settings {
 			Timeout: t.Timeout, MaxTurns: t.MaxTurns, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
 		}
 		set.Judge, set.File, set.TakesRow = t.JudgeTarget, t.File, t.TakesRow
+		set.Structured = t.isStructured()
 		if t.Declared {
 			set.Kind = t.Kind
 		}
@@ -49,6 +55,18 @@ func (c *Config) Settings() schema.Settings {
 		s.Targets[name] = set
 	}
 	return s
+}
+
+// isStructured reports whether promptfoo reads the target's replies as JSON: those in a
+// schema, and those of Azure in any form of JSON.
+func (t *Target) isStructured() bool {
+	var format struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(t.Parameters["response_format"], &format) != nil {
+		return false
+	}
+	return format.Type == "json_schema" || format.Type == "json_object" && strings.Contains(t.BaseURL, ".azure.com")
 }
 
 // tokensPerPrice is the number of tokens that a Price is for.

@@ -35,7 +35,26 @@ func (in Input) value() json.RawMessage {
 	if in.transformed != nil {
 		return in.transformed
 	}
+	if in.Case.Drive.CallsAnswer && in.Transcript.Said != "" {
+		return json.RawMessage(in.Transcript.Said) // the list of calls
+	}
 	return jsonText(in.Transcript.Final())
+}
+
+// told adds what came of the call to the argument context of functions, as promptfoo
+// has it.
+func (in Input) told(context json.RawMessage) json.RawMessage {
+	said := map[string]json.RawMessage{}
+	if len(context) > 0 && json.Unmarshal(context, &said) != nil {
+		return context
+	}
+	t := in.Transcript
+	said["providerResponse"], _ = json.Marshal(map[string]any{ // JSON and numbers
+		"output": in.value(), "cached": false, "cost": t.Usage.CostUSD, "latencyMs": t.Latency.Milliseconds(), "finishReason": t.Finish,
+		"tokenUsage": map[string]int64{"total": t.Usage.InputTokens + t.Usage.OutputTokens, "prompt": t.Usage.InputTokens, "completion": t.Usage.OutputTokens},
+	})
+	raw, _ := json.Marshal(said) // JSON values
+	return raw
 }
 
 // evalcase converts the input for evaluators of that format.
@@ -126,7 +145,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 	case evaluator.JavaScript:
 		return script(ctx, s, in)
 	case evaluator.Function:
-		got, err := callFunction(ctx, s, in.value(), in.Programs)
+		got, err := callFunction(ctx, s, in, in.Programs)
 		return passAndScore(share(got.Pass), got.Score, s.Not, cmp.Or(got.Reason, "the function passes the answer")), err
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)

@@ -77,6 +77,9 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 // script runs a definition's JavaScript assertion on the answer.
 func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, error) {
 	f := javaScript{Code: spec.Code, Output: in.value(), Context: spec.Context}
+	if strings.Contains(f.Code, "providerResponse") {
+		f.Context = in.told(f.Context)
+	}
 	got, err := checkScript(ctx, f, spec.Threshold)
 	return passAndScore(share(got.Pass), got.Score, spec.Not && !got.Thrown, cmp.Or(got.Reason, "the function passes the answer")), err
 }
@@ -84,7 +87,7 @@ func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, 
 // transformed applies transforms before the inner evaluator: a function sees the
 // resulting value, every other evaluator its text.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *dialogue) (finding, error) {
-	value, err := transform(ctx, spec, in.Transcript.Final())
+	value, err := transform(ctx, spec, in.value())
 	if err != nil {
 		return finding{}, err
 	}

@@ -28,7 +28,18 @@ func (f javaScript) run(ctx context.Context) (javascript.Answer, error) {
 	if len(f.Context) > 0 {
 		args = append(args, f.Context)
 	}
-	return javascript.Run(ctx, javascript.Call{Code: javascript.Inline(f.Code, "output, context"), Args: args})
+	return javascript.Run(ctx, javascript.Call{Code: withProvider(javascript.Inline(f.Code, "output, context")), Args: args})
+}
+
+// withProvider makes the id of context.provider a function, as it is in promptfoo.
+func withProvider(function string) string {
+	if !strings.Contains(function, "provider") {
+		return function
+	}
+	return "((f) => (output, context) => {\n" +
+		"const id = context?.provider?.id;\n" +
+		"if (id !== undefined) context.provider.id = () => id;\n" +
+		"return f(output, context);\n})(" + function + ")"
 }
 
 // A functionResult is the result of a JavaScript assertion.

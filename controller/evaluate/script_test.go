@@ -20,6 +20,8 @@ func TestCheck(t *testing.T) {
 		{"output === 'x'", nil, functionResult{Reason: "the function returns false"}},
 		{"return output.includes('Paris')", nil, functionResult{Pass: true, Score: 1}},
 		{"const n = output.split(' ').length;\nreturn n / 10;", nil, functionResult{Pass: true, Score: 0.3}},
+		{"const n = output.split(' ').length; n / 10", nil, functionResult{Pass: true, Score: 0.3}},
+		{"let s = 'a;b'; s === \"a;b\";", nil, functionResult{Pass: true, Score: 1}},
 		{"0", nil, functionResult{Reason: "the function returns 0"}},
 		{"0.4", &half, functionResult{Score: 0.4, Reason: "the function returns 0.4"}},
 		{"0.5", &half, functionResult{Pass: true, Score: 0.5}},

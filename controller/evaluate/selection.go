@@ -136,12 +136,11 @@ func (s *selection) input() string {
 
 // answerOf returns a candidate's answer as its n-th evaluator sees it.
 func answerOf(ctx context.Context, in Input, n int) (string, error) {
-	answer := in.Transcript.Final()
 	spec, ok := in.Case.Evaluators[n].Spec.(evaluator.Transformed)
 	if !ok {
-		return answer, nil
+		return in.Transcript.Final(), nil
 	}
-	value, err := transform(ctx, spec, answer)
+	value, err := transform(ctx, spec, in.value())
 	return template.Written(value), err
 }
 

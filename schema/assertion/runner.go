@@ -70,6 +70,10 @@ out.write(JSON.generate(result))
 process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const said = JSON.parse(input);
   const context = Object.assign({}, said.context, { config: said.config || {} });
+  if (context.provider) {
+    const id = context.provider.id;
+    context.provider.id = () => id;
+  }
   const path = require("path").resolve(process.argv[1]);
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);

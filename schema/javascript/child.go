@@ -13,6 +13,10 @@ import (
 // maxLine bounds a request and an answer, in bytes.
 const maxLine = 64 << 20
 
+// maxProcess bounds the memory of a child besides the engine's, whose address space is
+// bounded by twice as much, in bytes.
+const maxProcess = 256 << 20
+
 var (
 	errTime   = fmt.Errorf("the function takes longer than %v", MaxTime)
 	errMemory = fmt.Errorf("the function needs more memory than %d MiB", MaxMemory>>20)
@@ -25,7 +29,7 @@ var confineProcess = confine.Process
 
 // pool is the processes that run functions, one at a time.
 var pool = childpool.New(childpool.Config{
-	Name: "javascript", Serves: "interpreter.ServeChild", MaxTime: MaxTime, MaxMemory: MaxMemory, MaxRequest: maxLine, MaxAnswer: maxLine,
+	Name: "javascript", Serves: "interpreter.ServeChild", MaxTime: MaxTime, MaxMemory: maxProcess, MaxRequest: maxLine, MaxAnswer: maxLine,
 	Confine: func() error { return confineProcess() },
 })
 

@@ -19,13 +19,14 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/schema/childpool"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 const (
 	// MaxTime is how long one call may take.
 	MaxTime = 2 * time.Second
-	// MaxMemory is how many bytes the interpreter may take.
-	MaxMemory = 256 << 20
+	// MaxMemory is how many bytes the engine may take.
+	MaxMemory = 192 << 20
 )
 
 // A Call is a function in JavaScript with its arguments.
@@ -58,14 +59,44 @@ func Run(ctx context.Context, c Call) (Answer, error) {
 	return ask(ctx, c)
 }
 
+// declaring matches code of one line that begins with a declaration.
+var declaring = lazyregexp.New(`^(const|let|var)\s`)
+
 // Inline converts code of a definition to a function with named parameters: an
-// expression is returned, and code of several lines has its own return.
+// expression is returned, also one after declarations, and code of several lines has its
+// own return.
 func Inline(code, parameters string) string {
 	code = strings.TrimSpace(code)
-	if !strings.Contains(code, "\n") && !strings.HasPrefix(code, "return ") && !strings.HasPrefix(code, "return(") {
+	switch {
+	case strings.Contains(code, "\n") || strings.HasPrefix(code, "return ") || strings.HasPrefix(code, "return("):
+	case declaring.MatchString(code):
+		code = strings.TrimRight(code, "; \t")
+		if end := lastSemicolon(code) + 1; end > 0 {
+			code = code[:end] + " return " + code[end:]
+		}
+	default:
 		code = "return " + code
 	}
 	return "(function (" + parameters + ") {" + code + "\n})"
+}
+
+// lastSemicolon returns the index of the last semicolon outside of quotes, or -1.
+func lastSemicolon(code string) int {
+	last, quote := -1, byte(0)
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\\':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '"' || c == '\'' || c == '`':
+			quote = c
+		case c == ';':
+			last = i
+		}
+	}
+	return last
 }
 
 // The bounds of a [Budget].

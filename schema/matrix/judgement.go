@@ -28,6 +28,9 @@ type judgement struct {
 	transforms []string
 	by         assessors
 	given      *given
+	structured bool // the target's replies are JSON
+	test       *test
+	provider   provider
 	// rubricPrompt replaces Gavel's question to judges.
 	rubricPrompt string
 	names        map[string]int
@@ -194,7 +197,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // mean must reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
 	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine, budget: j.budget,
+		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, structured: j.structured, test: j.test, provider: j.provider, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine, budget: j.budget,
 	}
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite

@@ -245,7 +245,11 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
-	j := judgement{threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors, given: r.test.given, rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget}
+	j := judgement{
+		threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors,
+		given: r.test.given, structured: c.Settings.Targets[t.target].Structured && r.test.given == nil, test: r.test, provider: t,
+		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget,
+	}
 	for _, a := range r.test.asserts {
 		c.Budget.Spend(document.Evaluators, a.count())
 		tc.Row.Asserts = append(tc.Row.Asserts, schema.RowAssertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})

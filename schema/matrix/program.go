@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -94,24 +95,62 @@ func (c *compiler) transformCode(t *test, source string, at schema.Position) str
 	return cmp.Or(assertion.Computing(found.File, function), source)
 }
 
-// told returns the argument context of functions.
-func (j *judgement) told(a written, vars template.Variables) (json.RawMessage, error) {
+// Code that may read the provider or the test of its context.
+var (
+	readsProvider = lazyregexp.New(`\bcontext\s*\??\.\s*provider|[{,]\s*provider|\bcontext\s*[^\s.?]|\bcontext\s*\?\.\[`)
+	readsTest     = lazyregexp.New(`\bcontext\s*\??\.\s*test\b|[{,]\s*test\s*[,}:]|\bcontext\s*[^\s.?]|\bcontext\s*\?\.\[`)
+)
+
+// told returns the argument context of functions. The provider and the test are there
+// for code that may read them, since a change of a test is one of its functions then. A
+// program gets them always.
+func (j *judgement) told(a written, vars template.Variables, code ...string) (json.RawMessage, error) {
 	said := map[string]any{"vars": vars, "prompt": j.prompt}
 	if len(a.Config) > 0 {
 		said["config"] = a.Config
+	}
+	reads := func(name *lazyregexp.Regexp) bool {
+		return a.program != nil || slices.ContainsFunc(code, name.MatchString)
+	}
+	if reads(readsProvider) {
+		said["provider"] = map[string]any{"id": cmp.Or(j.provider.id, j.provider.target), "label": j.provider.label, "config": j.provider.config}
+	}
+	if reads(readsTest) {
+		said["test"] = j.test.told(vars)
 	}
 	raw, err := json.Marshal(said)
 	j.budget.Spend(document.Values, len(raw))
 	return raw, err
 }
 
+// told returns the test as functions see it.
+func (t *test) told(vars template.Variables) any {
+	type assertion struct {
+		Type      string          `json:"type"`
+		Value     json.RawMessage `json:"value,omitempty"`
+		Threshold *float64        `json:"threshold,omitempty"`
+		Weight    *float64        `json:"weight,omitempty"`
+		Metric    string          `json:"metric,omitempty"`
+	}
+	asserts := make([]assertion, len(t.asserts))
+	for i, a := range t.asserts {
+		asserts[i] = assertion{a.Type, a.Value, a.Threshold, a.Weight, a.Metric}
+	}
+	return struct {
+		Description string             `json:"description,omitempty"`
+		Vars        template.Variables `json:"vars"`
+		Assert      []assertion        `json:"assert"`
+		Threshold   *float64           `json:"threshold,omitempty"`
+	}{t.description, vars, asserts, t.threshold}
+}
+
 // code compiles an assertion in JavaScript, or by a program.
 func (j *judgement) code(a written, value json.RawMessage, vars template.Variables) (schema.Spec, error) {
-	told, err := j.told(a, vars)
+	source, _ := document.ParseText(value)
+	told, err := j.told(a, vars, source)
 	if err != nil {
 		return nil, err
 	}
-	source, _ := document.ParseText(value)
 	if a.program == nil {
 		return evaluator.JavaScript{Code: source, Context: told, Threshold: a.Threshold}, nil
 	}
@@ -122,10 +161,21 @@ func (j *judgement) code(a written, value json.RawMessage, vars template.Variabl
 	return spec, nil
 }
 
+// parsing makes the value of a reply that is JSON; another one stays a text.
+const parsing = `if (typeof output !== 'string') return output;
+try {
+	return JSON.parse(output);
+} catch (e) {
+	return output;
+}`
+
 // transformed applies the transforms of the test and of the assertion to the answer
 // before an evaluator. The cost and duration of a sample are not transformed.
 func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
 	steps := j.given.steps()
+	if j.structured {
+		steps = append(steps, parsing)
+	}
 	for _, source := range append(slices.Clip(j.transforms), a.Transform) {
 		switch {
 		case source == "":
@@ -144,6 +194,6 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 	if len(steps) == 0 {
 		return spec, nil
 	}
-	told, err := j.told(a, vars)
+	told, err := j.told(written{Config: a.Config}, vars, steps...)
 	return evaluator.Transformed{Steps: steps, Context: told, Spec: spec}, err
 }

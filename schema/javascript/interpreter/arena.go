@@ -6,10 +6,12 @@ import (
 
 	"modernc.org/libc"
 	lib "modernc.org/libquickjs"
+
+	"github.com/gavel-evals/gavel/schema/javascript"
 )
 
 // maxArena bounds the memory of the engine, in bytes. The system gives it page by page.
-const maxArena = 192 << 20
+const maxArena = javascript.MaxMemory
 
 // An arena is the memory of the engine: one block, whose beginning is the arena itself.
 // Everything that the engine allocates is inside it, and so is the state of the
