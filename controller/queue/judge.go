@@ -194,10 +194,15 @@ func (w *waiter) startsPrograms(task jobs) bool {
 	return w.Programs != nil && slices.ContainsFunc(task, func(i int) bool { return w.Programs(w.jobs[i].side.Config, w.jobs[i].Job) })
 }
 
-// withdraw ends the cases of a task that no worker can start.
+// withdraw ends the cases of a task that no worker can start. The other half of a pair is
+// queued alone if it starts no program.
 func (w *waiter) withdraw(task jobs) {
 	for _, i := range task {
-		w.conclude(i, unable(w.jobs[i].Job))
+		if w.startsPrograms(jobs{i}) {
+			w.conclude(i, unable(w.jobs[i].Job))
+		} else {
+			w.due = append(w.due, jobs{i})
+		}
 	}
 }
 

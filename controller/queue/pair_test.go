@@ -194,11 +194,12 @@ func TestAPairOfWhichAHalfIsStopped(t *testing.T) {
 	}
 }
 
-// TestAPairThatStartsPrograms is for a worker with a sandbox if one of its cases is.
+// TestAPairThatStartsPrograms is for a worker with a sandbox if one of its cases is. Where
+// none has one, the other case is judged alone.
 func TestAPairThatStartsPrograms(t *testing.T) {
 	t.Parallel()
 	q := open(t, tables.URL(t))
-	start(t, queue.WorkerConfig{Queue: q, Judge: judgedPair})
+	end := start(t, queue.WorkerConfig{Queue: q, Judge: judgedPair})
 	for n := 0; n == 0; { // until it has given its first sign of life
 		var err error
 		if n, err = q.Workers(t.Context()); err != nil {
@@ -212,11 +213,28 @@ func TestAPairThatStartsPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, side := range b.Sides {
-		if o := outcomes[i][1]; o.Unrun != "it starts a program, and no worker that is running has a sandbox" {
-			t.Errorf("%s of the pair with a program: %+v", side.Name, o)
-		}
-		if o := outcomes[i][0]; o.Unrun != "" || o.Stopped {
-			t.Errorf("%s of the other pair: %+v", side.Name, o)
+		for k, o := range outcomes[i] {
+			want := ""
+			if i == 1 && k == 1 {
+				want = "it starts a program, and no worker that is running has a sandbox"
+			}
+			if o.Unrun != want || o.Stopped {
+				t.Errorf("case %d of %s: %+v, want %q", k, side.Name, o, want)
+			}
 		}
 	}
+	end()
+	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c *run.Completion) (queue.Judged, error) {
+		if task.Partner == nil {
+			t.Errorf("%s %s has no partner", task.Side, task.Case)
+		}
+		return judgedPair(ctx, task, about, c)
+	}})
+	for n := 1; n > 0; { // until it is seen
+		if outcomes, err = q.Judge(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		n = len(outcomes[1][1].Unrun)
+	}
+	wantBoth(t, b, outcomes)
 }
