@@ -133,6 +133,29 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgePair judges a task and its partner. Neither is judged if the partner is not what
+// this worker plans.
+func TestJudgePair(t *testing.T) {
+	b := newFixture(t)
+	j := worker.New(b.cfg)
+	partner := b.task.Part
+	b.task.Partner = &partner
+	out, err := j.Judge(t.Context(), b.task, b.about, nil)
+	if err != nil || out.Partner == nil || out.Result.Verdict != verdict.Pass || out.Partner.Result.Verdict != verdict.Pass || out.Partner.Key != "talk/level_1/hello" {
+		t.Errorf("the outcomes are %+v and %+v, %v, want that talk/level_1/hello passes twice", out.Outcome, out.Partner, err)
+	}
+	if n := b.calls.Load(); n != 1 {
+		t.Errorf("the same case is asked %d times, want once", n)
+	}
+	partner.D = strings.Repeat("0", len(partner.D))
+	if out, err := j.Judge(t.Context(), b.task, b.about, nil); err == nil || !strings.Contains(err.Error(), "computes another digest") {
+		t.Errorf("the outcome is %+v, %v, want an error about the digest of the partner", out, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAKnownVerdict: a case that was judged before its worker planned is not judged
 // again, and has its outcome.
 func TestAKnownVerdict(t *testing.T) {
