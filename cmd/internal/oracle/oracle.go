@@ -4,7 +4,7 @@
 // Most callers want [Rows] and [Recorded]. The program in the folder ask makes the
 // answers again:
 //
-//	npm install promptfoo@0.123.1
+//	npm install promptfoo@0.123.1 agentv@4.42.4
 //	go run ./cmd/internal/oracle/ask -modules node_modules
 package oracle
 

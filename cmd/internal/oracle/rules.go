@@ -153,3 +153,49 @@ func StructureRuleOf(test string, theirs, ours []string) string {
 	}
 	return ""
 }
+
+// A SuiteRule is about tests of AgentV that Gavel judges otherwise on purpose.
+type SuiteRule struct {
+	Name string
+	// Page is what the page of the format says of it.
+	Page string
+	// fits reports whether a test that differs is one of the rule's, by the answer and
+	// its JSON.
+	fits func(answer, test, theirs, ours string) bool
+}
+
+// SuiteRules are all rules about suites of AgentV.
+var SuiteRules = []SuiteRule{
+	{
+		Name: "white space alone", Page: "A text of `starts-with` or `ends-with` that is white space alone is an error",
+		fits: func(_, test, _, ours string) bool {
+			return strings.Contains(test, `s-with","value":" "`) && ours == "error"
+		},
+	},
+	{
+		Name: "fields without match", Page: "A field of `field-accuracy` without `match` is compared exactly",
+		fits: func(_, test, theirs, _ string) bool {
+			return strings.Contains(test, `"field-accuracy"`) && !strings.Contains(test, `"match"`) && theirs == "fail 0"
+		},
+	},
+	{
+		Name: "weights of members", Page: "A member of a `composite` may have its own `weight`",
+		fits: func(_, test, theirs, _ string) bool {
+			return strings.Contains(test, `"composite"`) && strings.Contains(test, `"weight":`) && theirs == "fail 0.5"
+		},
+	},
+}
+
+// SuiteRuleOf returns the name of the first rule of a test that differs; empty for one that
+// does not, and for one without a rule.
+func SuiteRuleOf(answer, test, theirs, ours string) string {
+	if theirs == ours {
+		return ""
+	}
+	for _, rule := range SuiteRules {
+		if rule.fits(answer, test, theirs, ours) {
+			return rule.Name
+		}
+	}
+	return ""
+}

@@ -18,10 +18,10 @@ import (
 var files = []struct {
 	name  string
 	write func(node, modules, out string) error
-}{{"nunjucks.jsonl", fill}, {"structures.jsonl", structures}, {"promptfoo.txt", ask}}
+}{{"nunjucks.jsonl", fill}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask}}
 
 func main() {
-	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo")
+	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
 	node := flag.String("node", "node", "the program that runs it")
 	answers := flag.String("answers", "cmd/internal/oracle/answers", "the folder that gets the answers")
 	flag.Parse()

@@ -1,0 +1,189 @@
+package oracle
+
+import (
+	"crypto/sha256"
+	_ "embed" // for the answers
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// AgentVVersion is the version of AgentV that judged the suites.
+const AgentVVersion = "4.42.4"
+
+// A Suite is one of AgentV, whose target answers the same to every test.
+type Suite struct {
+	Answer string
+	Tests  []map[string]any
+}
+
+// Suites returns all suites of AgentV.
+func Suites() []Suite {
+	var all []Suite
+	for _, output := range outputs {
+		all = append(all, Suite{output, textTests()})
+	}
+	for _, answer := range []string{`{"a": 1, "b": "x", "c": {"d": [1, 2]}, "day": "2026-01-31", "n": null}`, `{"a": "1", "b": "X ", "c": {}}`, `[1]`, "none", "```json\n{\"a\": 1}\n```"} {
+		all = append(all, Suite{answer, fieldTests()})
+	}
+	return append(all, Suite{"hello", weightedTests()}, Suite{"hello", compositeTests()}, Suite{"hello", turnTests()})
+}
+
+// Files returns the repository of suites: a file for each, and their targets.
+func Files(suites []Suite) (map[string]string, error) {
+	files, targets := map[string]string{}, list{}
+	for i, suite := range suites {
+		target := fmt.Sprintf("t%d", i)
+		raw, err := json.Marshal(object{"execution": object{"target": target}, "tests": suite.Tests})
+		if err != nil {
+			return nil, err
+		}
+		files[SuiteFile(i)] = string(raw)
+		targets = append(targets, object{"name": target, "provider": "mock", "response": suite.Answer})
+	}
+	raw, err := json.Marshal(object{"targets": targets})
+	files[".agentv/targets.yaml"] = string(raw)
+	return files, err
+}
+
+// SuiteFile returns the path of a suite's file.
+func SuiteFile(i int) string { return fmt.Sprintf("test_definitions/s%d.eval.yaml", i) }
+
+// tested gives each list of assertions a test, with fields of its own.
+func tested(asserts []list, more ...object) []map[string]any {
+	var tests []map[string]any
+	for i, of := range asserts {
+		test := object{"criteria": "x", "input": "hi", "assertions": of}
+		if i < len(more) {
+			maps.Copy(test, more[i])
+		}
+		test["id"] = fmt.Sprintf("r%d", i)
+		tests = append(tests, test)
+	}
+	return tests
+}
+
+// textTests are tests of one assertion about a text, plain and negated.
+func textTests() []map[string]any {
+	var asserts []list
+	both := func(a object) {
+		asserts = append(asserts, list{a}, list{with(a, object{"negate": true})})
+	}
+	for _, kind := range []string{"contains", "icontains", "starts-with", "ends-with", "equals"} {
+		for _, value := range []string{"hello", "HELLO", "h", "42", "ß", "日本", " ", "{\"a\":1}", "hello world", "hallo"} {
+			both(object{"type": kind, "value": value})
+		}
+	}
+	for _, kind := range []string{"contains-any", "contains-all", "icontains-any", "icontains-all"} {
+		for _, value := range []list{{"hello"}, {"hello", "world"}, {"HELLO", "zzz"}, {"zzz"}} {
+			both(object{"type": kind, "value": value})
+		}
+	}
+	for _, pattern := range []object{
+		{"value": "hello"}, {"value": "^hello$"}, {"value": "HELLO", "flags": "i"}, {"value": "^[a-z]+$"}, {"value": "\\d+"}, {"value": "\\s"}, {"value": "h(?=e)"}, {"value": "(?<=h)e"}, {"value": "\\p{L}+", "flags": "u"}, {"value": "\\u00e9"}, {"value": "^.{2}$"}, {"value": "^.*$", "flags": "s"}, {"value": "^two", "flags": "m"}, {"value": "[^\\x00-\\x7f]"}, {"value": "a|b"},
+	} {
+		both(with(object{"type": "regex"}, pattern))
+	}
+	both(object{"type": "is-json"})
+	return tested(asserts)
+}
+
+// fieldTests compare fields of the answer.
+func fieldTests() []map[string]any {
+	expected := object{"a": 1, "b": "x", "c": object{"d": list{1, 2}}, "day": "31/01/2026", "n": nil}
+	var asserts []list
+	var more []object
+	for _, fields := range []list{
+		{object{"path": "a", "match": "exact"}}, {object{"path": "a"}}, {object{"path": "b", "match": "exact"}}, {object{"path": "c.d", "match": "exact"}}, {object{"path": "c.d[0]", "match": "exact"}}, {object{"path": "a", "match": "numeric_tolerance", "tolerance": 0.5}}, {object{"path": "day", "match": "date", "formats": list{"DD/MM/YYYY", "YYYY-MM-DD"}}},
+		{object{"path": "a"}, object{"path": "b", "weight": 3}}, {object{"path": "a"}, object{"path": "zz", "required": false}}, {object{"path": "a"}, object{"path": "c.zz", "required": true}}, {object{"path": "a", "weight": 0}},
+	} {
+		for _, way := range []any{nil, "all_or_nothing", "weighted_average"} {
+			asserts = append(asserts, list{with(object{"type": "field-accuracy", "fields": fields}, object{"aggregation": way})})
+			more = append(more, object{"expected_output": list{object{"role": "assistant", "content": expected}}})
+		}
+	}
+	return tested(asserts, more...)
+}
+
+// weightedTests have two assertions with weights and demands.
+func weightedTests() []map[string]any {
+	var asserts []list
+	var more []object
+	for _, of := range product(list{"hello", "zzz"}, list{"hell", "yyy"}, list{nil, 0, 0.5, 3}, list{nil, 0, 2}, list{nil, true}, list{nil, 0.2, 0.9}) {
+		first := with(object{"type": "contains", "value": of[0]}, object{"weight": of[2], "required": of[4]})
+		second := with(object{"type": "contains", "value": of[1]}, object{"weight": of[3]})
+		asserts = append(asserts, list{first, second})
+		own := object{}
+		if of[5] != nil {
+			own["execution"] = object{"threshold": of[5]}
+		}
+		more = append(more, own)
+	}
+	return tested(asserts, more...)
+}
+
+// compositeTests combine assertions.
+func compositeTests() []map[string]any {
+	var asserts []list
+	for _, of := range product(list{"hello", "zzz"}, list{"hell", "yyy"}, list{nil, 0, 3}, list{
+		object{"type": "weighted_average"}, object{"type": "weighted_average", "weights": object{"one": 3, "two": 1}}, object{"type": "threshold", "threshold": 0.5}, object{"type": "threshold", "threshold": 1},
+	}, list{nil, true}) {
+		first := with(object{"name": "one", "type": "contains", "value": of[0]}, object{"weight": of[2]})
+		second := with(object{"name": "two", "type": "contains", "value": of[1]}, object{"required": of[4]})
+		asserts = append(asserts, list{object{"name": "all", "type": "composite", "assertions": list{first, second}, "aggregator": of[3]}})
+	}
+	return tested(asserts)
+}
+
+// turnTests are conversations of two turns.
+func turnTests() []map[string]any {
+	var tests []map[string]any
+	for i, of := range product(list{"hello", "zzz"}, list{"hell", "yyy"}, list{nil, "mean", "min", "max"}, list{nil, "continue", "stop"}) {
+		turns := list{
+			object{"input": "a", "assertions": list{object{"type": "contains", "value": of[0]}}},
+			object{"input": "b", "assertions": list{object{"type": "contains", "value": of[1]}, object{"type": "contains", "value": "h"}}},
+		}
+		tests = append(tests, with(object{"id": fmt.Sprintf("r%d", i), "mode": "conversation", "criteria": "x", "input": "hi", "turns": turns}, object{"aggregation": of[2], "on_turn_failure": of[3]}))
+	}
+	return tests
+}
+
+//go:embed answers/agentv.jsonl
+var judged string
+
+// RecordedSuites returns AgentV's answers to the tests of each suite, by their ids. The
+// error says that the suites are other ones than AgentV judged.
+func RecordedSuites(suites []Suite) ([]map[string]string, error) {
+	head, answers, _ := strings.Cut(judged, "\n")
+	if want := SuitesHead(suites); head != want {
+		return nil, fmt.Errorf("the answers begin with %q, and of these suites they begin with %q: run the program in the folder ask", head, want)
+	}
+	var all []map[string]string
+	for line := range strings.Lines(answers) {
+		rows := map[string]string{}
+		if err := json.Unmarshal([]byte(line), &rows); err != nil {
+			return nil, err
+		}
+		all = append(all, rows)
+	}
+	if len(all) != len(suites) {
+		return nil, fmt.Errorf("there are answers of %d of %d suites", len(all), len(suites))
+	}
+	return all, nil
+}
+
+// SuitesHead returns the first line of the answers to suites.
+func SuitesHead(suites []Suite) string {
+	files, err := Files(suites)
+	if err != nil {
+		return err.Error()
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s\n%s\n", name, files[name])
+	}
+	return "agentv " + AgentVVersion + " " + hex.EncodeToString(sum.Sum(nil)[:8])
+}
