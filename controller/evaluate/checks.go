@@ -61,7 +61,10 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 	case evaluator.CheckContains:
 		note(strings.Contains(answer, c.Text), "the answer does not contain %s", quote(c.Text))
 	case evaluator.CheckNotContains:
-		note(!strings.Contains(answer, c.Text), "the answer contains %s", quote(c.Text))
+		holds := !strings.Contains(answer, c.Text)
+		if note(holds, "the answer contains %s", quote(c.Text)); holds && isCut(in.Transcript) {
+			return out, errLacks("the rest contains " + quote(c.Text))
+		}
 	case evaluator.CheckIContains:
 		note(strings.Contains(strings.ToLower(answer), strings.ToLower(c.Text)), "the answer does not contain %s in any case", quote(c.Text))
 	case evaluator.CheckAny:

@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -86,6 +88,9 @@ func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measur
 	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
 	f, err := find(ctx, ev.Spec, in, d)
+	if _, isFinish := ev.Spec.(evaluator.Finish); isCut(in.Transcript) && !isFinish {
+		f.reason = strings.TrimPrefix(f.reason+"; "+cutNote, "; ")
+	}
 	return measurement(ev.Name, d, f, err)
 }
 
@@ -103,13 +108,20 @@ func measurement(name string, d *dialogue, f finding, err error) (verdict.Measur
 	return m, nil
 }
 
+// isViolated reports whether a criterion is a veto that is violated.
+func isViolated(c verdict.Criterion) bool { return c.Veto && c.Score == 0 }
+
 func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
 	if err := ctx.Err(); err != nil {
 		return finding{}, err
 	}
 	switch s := spec.(type) {
 	case evaluator.Keyword:
-		return keyword(s, in.Transcript.Final())
+		f, err := keyword(s, in.Transcript.Final())
+		if err == nil && isCut(in.Transcript) && len(s.Forbidden) > 0 && !slices.ContainsFunc(f.criteria, isViolated) {
+			err = errLacks("the rest has a forbidden word")
+		}
+		return f, err
 	case evaluator.TwoPass:
 		return twoPass(ctx, s, in, d)
 	case evaluator.SQLExecutor:
@@ -139,6 +151,9 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return checks(s, in.evalcase(d))
 	case evaluator.Assertion:
 		c, err := assertion(ctx, s, in.Transcript.Final())
+		if err == nil && s.Not && c.Score == 1 && isCut(in.Transcript) {
+			err = errLacks("not-" + s.Type + " holds of the whole")
+		}
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -27,4 +28,16 @@ func finish(spec evaluator.Finish, t *verdict.Transcript) (verdict.Criterion, er
 		out.Note += ", not with " + quote(spec.Reason)
 	}
 	return out, nil
+}
+
+// cutNote is a part of every reason about a reply that was cut off.
+const cutNote = "the answer was cut off at the limit of its tokens (max_tokens)"
+
+// isCut reports whether the answer is only the beginning of what the target would have said.
+func isCut(t *verdict.Transcript) bool { return t.Finish == verdict.FinishLength }
+
+// errLacks is the error of a check that something is not in an answer that was cut off:
+// the rest may have it.
+func errLacks(what string) error {
+	return fmt.Errorf("%s, so that it is not known whether %s: raise max_tokens of the target", cutNote, what)
 }

@@ -25,6 +25,9 @@ func (in Input) viewed(view *evaluator.View) Input {
 	from := t.SentFrom(view.Turn-1, tc.Drive.Window())
 	tc.Drive.Messages = t.Messages[from:turn.From]
 	t.Messages, t.Latency, t.Usage = t.Messages[from:turn.To], turn.Latency, turn.Usage
+	if view.Turn < len(t.Turns) {
+		t.Finish = "" // of the last turn
+	}
 	t.Turns = nil
 	return in
 }

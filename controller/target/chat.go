@@ -73,8 +73,9 @@ type chatReplyBody struct {
 // A chatChoice is one of the answers; Gavel asks for one.
 type chatChoice struct {
 	Message struct {
-		Content looseText `json:"content"`
-		Refusal looseText `json:"refusal"`
+		// Content is nil if it is null or is not there.
+		Content *looseText `json:"content"`
+		Refusal looseText  `json:"refusal"`
 		// Reasoning has the thoughts of the model. It is not part of OpenAI's own API;
 		// servers with a similar API have one or the other.
 		Reasoning        looseText  `json:"reasoning"`

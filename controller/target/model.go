@@ -202,6 +202,8 @@ type answer struct {
 	// thinking has the model's first thoughts, if the provider sends them.
 	thinking string
 	calls    []schema.ToolCall
+	// isAbsent means that the reply has null in the place of a text.
+	isAbsent bool
 	// cut names what stopped the model before its end, such as content_filter.
 	cut string
 }
@@ -222,6 +224,9 @@ func (m *model) message(req Request, a answer) ([]schema.Message, error) {
 			return nil, m.fail(Error{Message: "the provider's content filter held the answer back"})
 		case "function_call_filter":
 			return nil, m.fail(Error{Retry: true, Message: "the model made a call that its provider cannot read: " + a.cut})
+		}
+		if a.isAbsent && finishReason(looseText(a.cut)) != "length" { // else it is an answer that was cut off
+			return nil, m.fail(Error{Message: "the reply has null in the place of an answer, and no tool call"})
 		}
 	}
 	for i := range a.calls {

@@ -26,7 +26,10 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has no choices: " + string(body)})
 	}
 	choice := res.Choices[0]
-	a := answer{text: string(choice.Message.Content), refusal: string(choice.Message.Refusal), cut: string(choice.FinishReason)}
+	a := answer{isAbsent: choice.Message.Content == nil, refusal: string(choice.Message.Refusal), cut: string(choice.FinishReason)}
+	if !a.isAbsent {
+		a.text = string(*choice.Message.Content)
+	}
 	a.thinking = string(cmp.Or(choice.Message.ReasoningContent, choice.Message.Reasoning))
 	for _, c := range choice.Message.ToolCalls {
 		a.calls = append(a.calls, functionCall(c.ID, c.Function.Name, c.Function.Arguments))

@@ -84,9 +84,12 @@ func TestDecodeTakesWhatServersSend(t *testing.T) {
 			if err := decodeReply([]byte(tt.body), &reply); err != nil {
 				t.Fatalf("decode: %v", err)
 			}
-			message := reply.Choices[0].Message
+			message, content := reply.Choices[0].Message, ""
+			if message.Content != nil {
+				content = string(*message.Content)
+			}
 			got := read{
-				string(reply.Model), string(message.Content), string(message.ToolCalls[0].Function.Arguments),
+				string(reply.Model), content, string(message.ToolCalls[0].Function.Arguments),
 				int64(reply.Usage.Prompt), int64(reply.Usage.Completion),
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

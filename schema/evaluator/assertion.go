@@ -31,14 +31,19 @@ func (Assertion) Kind() string { return "assertion" }
 // object and not for a list, as promptfoo does; since 3 an answer that is too long to
 // be searched completely is an error. Since 2 icontains has the lower case of
 // JavaScript. Since 2 a pattern of regex is JavaScript's, whether RE2 has it or not.
+// One more since an answer that was cut off is an error of an inverted one that holds.
 func (a Assertion) Version() int {
+	version := 1
 	switch a.Type {
 	case "contains-json":
-		return 3
+		version = 3
 	case "icontains", "icontains-any", "icontains-all", "regex":
-		return 2
+		version = 2
 	}
-	return 1
+	if a.Not {
+		version++
+	}
+	return version
 }
 
 // Roles returns nil: no model is asked.

@@ -62,8 +62,14 @@ func (c Checks) ReadsCost() bool {
 func (Checks) Kind() string { return "checks" }
 
 // Version returns the version of the comparisons. Since 2, every keyword of JSON Schema
-// and the formats count; since 3, the model's thinking is ignored.
-func (Checks) Version() int { return 3 }
+// and the formats count; since 3, the model's thinking is ignored;
+// since 4, what an answer that was cut off does not contain is an error.
+func (c Checks) Version() int {
+	if slices.ContainsFunc(c.Checks, func(check Check) bool { return check.Kind == CheckNotContains }) {
+		return 4
+	}
+	return 3
+}
 
 // Roles returns nil: no model is asked.
 func (Checks) Roles() []schema.Role { return nil }

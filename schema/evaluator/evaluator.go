@@ -23,8 +23,13 @@ type Keyword struct {
 func (Keyword) Kind() string { return "keyword" }
 
 // Version returns the version of the matching rule. Since 2, the model's thinking is
-// ignored.
-func (Keyword) Version() int { return 2 }
+// ignored. Since 3, a reply that was cut off and has no forbidden word is an error.
+func (k Keyword) Version() int {
+	if len(k.Forbidden) > 0 {
+		return 3
+	}
+	return 2
+}
 
 // Roles returns nil: no model is asked.
 func (Keyword) Roles() []schema.Role { return nil }
