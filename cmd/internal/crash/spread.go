@@ -67,8 +67,8 @@ func (t *trial) spread(ctx context.Context, name string, workers int) (err error
 		return err
 	}
 	r.done = p.settled
-	// Each case of a process has at most one call in flight.
-	inFlight := 2 * places
+	// Each case of a process has at most one call in flight, and a task has two cases.
+	inFlight := 2 * 2 * places
 	if workers == 0 {
 		r.line = append(r.line, "--judge")
 		inFlight = 2 * 2 * concurrency
