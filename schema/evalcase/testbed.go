@@ -284,6 +284,7 @@ func (r *testbedReader) hook(v document.Place, event, folder string, out *testbe
 			line.Argv[i] = schema.WorkspacePlaceholder
 		}
 	}
+	h.InWorkspace = h.InWorkspace || cwd == "" && isOfWorkspace(line.Argv)
 	found := reader.Program(line)
 	out.Problems, out.Inputs = append(out.Problems, found.Problems...), append(out.Inputs, found.Inputs...)
 	h.Argv, h.Dir, h.Built = found.Argv, dir, found.Built
@@ -291,6 +292,16 @@ func (r *testbedReader) hook(v document.Place, event, folder string, out *testbe
 		h.Timeout = time.Duration(ms * float64(time.Millisecond))
 	}
 	out.Workspace.Add(h)
+}
+
+// isOfWorkspace reports whether a command starts a program that is in the workspace, by
+// itself or with an interpreter.
+func isOfWorkspace(argv []string) bool {
+	word := argv[0]
+	if len(argv) > 1 && slices.Contains([]string{"sh", "bash", "zsh", "node", "bun", "deno", "ruby", "python", "python3"}, word) {
+		word = argv[1]
+	}
+	return strings.HasPrefix(word, schema.WorkspacePlaceholder+"/")
 }
 
 // commandLine is the command of a hook: a list of words, or a text for the shell.
