@@ -161,7 +161,7 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return script(ctx, s, in)
 	case evaluator.Function:
 		got, err := callFunction(ctx, s, in, in.Programs)
-		return passAndScore(share(got.Pass), got.Score, s.Not, cmp.Or(got.Reason, "the function passes the answer")), err
+		return got.finding(s.Not), err
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)
 	case evaluator.Similar:

@@ -81,7 +81,17 @@ func script(ctx context.Context, spec evaluator.JavaScript, in Input) (finding, 
 		f.Context = in.told(f.Context)
 	}
 	got, err := checkScript(ctx, f, spec.Threshold)
-	return passAndScore(share(got.Pass), got.Score, spec.Not && !got.Thrown, cmp.Or(got.Reason, "the function passes the answer")), err
+	return got.finding(spec.Not && !got.Thrown), err
+}
+
+// finding returns the criteria of a function's result. With not, the opposite passes, and
+// a score that the function gave stays, as in promptfoo.
+func (r functionResult) finding(not bool) finding {
+	f := passAndScore(share(r.Pass), r.Score, not, cmp.Or(r.Reason, "the function passes the answer"))
+	if r.Given {
+		f.criteria[1].Score = r.Score
+	}
+	return f
 }
 
 // transformed applies transforms before the inner evaluator: a function sees the

@@ -48,6 +48,8 @@ type functionResult struct {
 	// Score is from 0 to 1. A number outside of that range is clamped.
 	Score  float64
 	Reason string
+	// Given means that the score is the function's own, and does not follow from Pass.
+	Given bool
 	// Thrown means that the function threw an exception, so neither it nor its negation
 	// passes.
 	Thrown bool
@@ -110,7 +112,7 @@ func readResult(returned json.RawMessage, threshold *float64, keys ...string) (f
 	case bool:
 		return functionResult{Pass: v, Score: share(v), Reason: map[bool]string{false: "the function returns false"}[v]}, nil
 	case float64:
-		r := functionResult{Pass: passes(v), Score: math.Max(0, math.Min(1, v))}
+		r := functionResult{Given: true, Pass: passes(v), Score: math.Max(0, math.Min(1, v))}
 		if !r.Pass {
 			r.Reason = fmt.Sprintf("the function returns %v", v)
 		}
@@ -138,7 +140,7 @@ func readGraded(v map[string]any, keys []string) (functionResult, error) {
 		score = share(pass)
 	}
 	reason, _ := v["reason"].(string)
-	return functionResult{Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
+	return functionResult{Given: isNumber, Pass: pass, Score: math.Max(0, math.Min(1, score)), Reason: strings.TrimSpace(reason)}, nil
 }
 
 // transformScript runs a function that returns the JSON value to evaluate instead of an

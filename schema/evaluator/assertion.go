@@ -81,7 +81,7 @@ type JavaScript struct {
 	Context json.RawMessage `json:"context,omitempty"`
 	// Threshold is the least number that passes; with nil every number above 0 passes.
 	Threshold *float64 `json:"threshold,omitempty"`
-	// Not inverts both criteria.
+	// Not inverts the pass, and a score that follows from it.
 	Not bool `json:"not,omitempty"`
 }
 
@@ -90,8 +90,14 @@ func (JavaScript) Kind() string { return "javascript" }
 
 // Version returns the version of the engine and of reading results. Since 2 a function
 // that throws fails with Not, too. Since 3 the engine is QuickJS, with console, URL,
-// base64 and UTF-8, and a name that only Node.js has is an error.
-func (JavaScript) Version() int { return 3 }
+// base64 and UTF-8, and a name that only Node.js has is an error. Since 4 a score that a
+// function gives is the same with Not.
+func (s JavaScript) Version() int {
+	if s.Not {
+		return 4
+	}
+	return 3
+}
 
 // Roles returns nil: no model is asked.
 func (JavaScript) Roles() []schema.Role { return nil }

@@ -17,7 +17,7 @@ type Function struct {
 	Context json.RawMessage `json:"context,omitempty"`
 	// Threshold is the least number that passes; with nil every number above 0 passes.
 	Threshold *float64 `json:"threshold,omitempty"`
-	// Not inverts both criteria.
+	// Not inverts the pass, and a score that follows from it.
 	Not bool `json:"not,omitempty"`
 }
 
@@ -25,8 +25,14 @@ type Function struct {
 func (Function) Kind() string { return "function" }
 
 // Version returns the version of the program's input and output, and of its visible
-// files. Since 2, it only sees the digested files.
-func (Function) Version() int { return 2 }
+// files. Since 2, it only sees the digested files. Since 3 a score that a
+// function gives is the same with Not.
+func (f Function) Version() int {
+	if f.Not {
+		return 3
+	}
+	return 2
+}
 
 // Roles returns nil: no model is asked.
 func (Function) Roles() []schema.Role { return nil }

@@ -65,6 +65,25 @@ var schemas = []any{
 // counts are of word-count.
 var counts = []any{1, 2, 3, "2", map[string]any{"min": 2}, map[string]any{"max": 1}, map[string]any{"min": 1, "max": 2}}
 
+// patterns are of regex: many mean something else to RE2, and some are unreadable.
+var patterns = []any{
+	"hello", "^hello$", "(?=h)hello", "(?<!x)hello", "(?<one>l)\\k<one>", "(l)\\1", "[[:alpha:]]+", "\\Ah", "o\\z", "\\pL", "\\p{L}", "\\Qa\\E", "\\x{68}", "\\a", "^.{2}$", "^.$", "a.b", "^\\S+$", "\\s", "\\bhello\\b",
+	"caf\\u00e9|\\u00e9", "[\\u4e00-\\u9fff]", "\\cI", "[]", "[^]", "\\u{1F44D}", "[à-ÿ]", "^$", "\\d+", "\\w+,\\w+", "{\"a\":", "a{,2}", "x*", "(?i:HELLO)", "(", "a**",
+}
+
+// functions are of javascript: values of each kind, what throws, and names that are not
+// there.
+var functions = []any{
+	"output === 'hello'", "output.length > 4", "output.length", "output.length / 10", "0", "0.5", "output.includes('l') ? 0.25 : 0", "true", "!output",
+	"({pass: output.length > 4, score: 0.25, reason: 'r'})", "({pass: output === 'hello', score: 1, reason: ''})", "({pass: true, score: 0.5, reason: 'x'})",
+	"const n = output.length; n > 4", "let s = 'a;b'; output.length > s.length;", "return output.length > 4\n", "const n = output.length;\nreturn n > 4;", "if (output === 'hello') {\n  return 0.75;\n}\nreturn false;",
+	"output.missing.member", "JSON.parse(output).a === 1", "throw new Error('no')\n", "missingName > 1", "output.nothing()", "output >", "context.vars.o === output", "context.prompt === output", "context.test.assert.length === 1",
+	"context.providerResponse.output === output", "context.provider.id() === 'echo'", "console.log(output), true", "/^\\p{L}+$/u.test(output)", "/(?<=h)e/.test(output)", "[...output].length === output.length",
+	"output.normalize('NFD') !== output", "atob(btoa('x')) === 'x'", "new URL('https://a.b/?q=' + encodeURIComponent(output)).searchParams.get('q') === output", "structuredClone({output}).output === output",
+	"new TextEncoder().encode(output).length === output.length", "new Intl.NumberFormat('en').format(1234) === '1,234'", "(1234).toLocaleString() === '1,234'", "'text'", "undefined", "Promise.resolve(output === 'hello')",
+	"output.split(' ').map((w) => w.toUpperCase()).join(' ') === output", "1 < 2 < 3", "Object.keys(Object.groupBy(output, (c) => c)).length > 3",
+}
+
 // distances are the thresholds of levenshtein; the first is none.
 var distances = []*float64{nil, number(0), number(1), number(2.5), number(8)}
 
@@ -80,6 +99,8 @@ var kinds = []struct {
 	{[]string{"equals"}, values},
 	{[]string{"is-json", "contains-json"}, schemas},
 	{[]string{"word-count"}, counts},
+	{[]string{"regex"}, patterns},
+	{[]string{"javascript"}, functions},
 }
 
 // Rows returns all rows: each assertion on each output, plain and with not-, and

@@ -34,6 +34,53 @@ var Rules = []Rule{
 			return strings.HasSuffix(row.Asserts[0].Type, "levenshtein") && len(utf16.Encode([]rune(row.Output))) > utf8.RuneCountInString(row.Output)
 		},
 	},
+	{
+		Name: "unreadable patterns", Page: "A mistake is an error with its place and the repair: an unreadable pattern",
+		fits: func(row Row, theirs, ours string) bool {
+			return strings.HasSuffix(row.Asserts[0].Type, "regex") && theirs == "fail 0" && !strings.HasPrefix(ours, "pass") && !strings.HasPrefix(ours, "fail")
+		},
+	},
+	{
+		Name: "modifiers", Page: "a pattern may have `(?i:…)`, which Node.js has since 23",
+		fits: func(row Row, theirs, _ string) bool {
+			return row.Asserts[0].Value == "(?i:HELLO)" && theirs == "fail 0"
+		},
+	},
+	{
+		Name: "return in one line", Page: "a `transform` of one line may begin with `return`, and so may `javascript`",
+		fits: func(row Row, theirs, _ string) bool {
+			code, _ := row.Asserts[0].Value.(string)
+			return strings.HasPrefix(code, "return ") && theirs == "fail 0"
+		},
+	},
+	{
+		Name: "no reason", Page: "a function that fails without a reason fails its test",
+		fits: func(row Row, theirs, ours string) bool {
+			code, _ := row.Asserts[0].Value.(string)
+			return strings.Contains(code, "reason: ''") && theirs == "pass 1" && ours == "fail 1"
+		},
+	},
+	{
+		Name: "names of Node.js", Page: "is an error that names it, and no fail of the answer",
+		fits: func(row Row, _, ours string) bool {
+			code, _ := row.Asserts[0].Value.(string)
+			return ours == "error" && (strings.Contains(code, "Intl.") || strings.Contains(code, "toLocaleString"))
+		},
+	},
+	{
+		Name: "no result", Page: "a function that does not compile, or returns something else than true or false, a number or `{pass, …}`, is an error, not a fail",
+		fits: func(row Row, theirs, ours string) bool {
+			return strings.HasSuffix(row.Asserts[0].Type, "javascript") && theirs == "fail 0" && ours == "error"
+		},
+	},
+	{
+		Name: "scores", Page: "a score of a function above 1 counts as 1, and one below 0 as 0",
+		fits: func(row Row, theirs, ours string) bool {
+			verdict, score, _ := strings.Cut(theirs, " ")
+			n, err := strconv.ParseFloat(score, 64)
+			return strings.HasSuffix(row.Asserts[0].Type, "javascript") && err == nil && n > 1 && ours == verdict+" 1"
+		},
+	},
 }
 
 // RuleOf returns the name of the first rule of a row that differs; empty for a row that

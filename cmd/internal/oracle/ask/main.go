@@ -24,8 +24,12 @@ func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
 	node := flag.String("node", "node", "the program that runs it")
 	answers := flag.String("answers", "cmd/internal/oracle/answers", "the folder that gets the answers")
+	only := flag.String("only", "", "the name of the one file that is written; empty for all")
 	flag.Parse()
 	for _, file := range files {
+		if *only != "" && *only != file.name {
+			continue
+		}
 		if err := file.write(*node, *modules, filepath.Join(*answers, file.name)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
