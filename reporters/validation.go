@@ -17,17 +17,20 @@ type Validation struct {
 	Notes       []string          `json:"notes"`
 }
 
-// A Definition is a file with its number of cases.
+// A Definition is a file with its numbers of cases and of those that are run.
 type Definition struct {
 	File    string `json:"file"`
 	Dialect string `json:"dialect"`
 	Cases   int    `json:"cases"`
+	// Runnable counts the cases that are not skipped.
+	Runnable int `json:"runnable"`
 }
 
 // A ValidationSummary counts problems and definitions.
 type ValidationSummary struct {
 	Definitions int `json:"definitions"`
 	Cases       int `json:"cases"`
+	Runnable    int `json:"runnable"`
 	Errors      int `json:"errors"`
 	Warnings    int `json:"warnings"`
 	// Notes counts the list of notes.
@@ -39,8 +42,9 @@ type ValidationSummary struct {
 func NewValidation(definitions iter.Seq[load.FileSummary], problems []schema.Problem) Validation {
 	out := Validation{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
 	for d := range definitions {
-		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases})
+		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases, d.Runnable})
 		out.Summary.Cases += d.Cases
+		out.Summary.Runnable += d.Runnable
 	}
 	for _, p := range Causes(schema.SortProblems(problems)) {
 		switch p.Severity {

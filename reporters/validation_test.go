@@ -15,8 +15,8 @@ const shape = `{
   "type": "object", "required": ["definitions", "problems", "summary", "notes"], "additionalProperties": false,
   "properties": {
     "definitions": {"type": "array", "items": {
-      "type": "object", "required": ["file", "dialect", "cases"], "additionalProperties": false,
-      "properties": {"file": {"type": "string"}, "dialect": {"enum": ["testcase", "promptval", "domain", "evalcase"]}, "cases": {"type": "integer", "minimum": 0}}
+      "type": "object", "required": ["file", "dialect", "cases", "runnable"], "additionalProperties": false,
+      "properties": {"file": {"type": "string"}, "dialect": {"enum": ["testcase", "promptval", "domain", "evalcase"]}, "cases": {"type": "integer", "minimum": 0}, "runnable": {"type": "integer", "minimum": 0}}
     }},
     "problems": {"type": "array", "items": {
       "type": "object", "required": ["file", "line", "column", "severity", "rule", "message", "hint"], "additionalProperties": false,
@@ -27,7 +27,7 @@ const shape = `{
     }},
     "summary": {
       "type": "object", "required": ["definitions", "cases", "errors", "warnings", "notes"], "additionalProperties": false,
-      "properties": {"definitions": {"type": "integer"}, "cases": {"type": "integer"}, "errors": {"type": "integer"}, "warnings": {"type": "integer"}, "notes": {"type": "integer"}}
+      "properties": {"definitions": {"type": "integer"}, "cases": {"type": "integer"}, "runnable": {"type": "integer"}, "errors": {"type": "integer"}, "warnings": {"type": "integer"}, "notes": {"type": "integer"}}
     },
     "notes": {"type": "array", "items": {"type": "string"}}
   }
@@ -38,7 +38,7 @@ func TestShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := []load.FileSummary{{File: "a.json", Dialect: schema.DialectTestcase, Cases: 1}, {File: "b.json", Dialect: schema.DialectDomain}}
+	listed := []load.FileSummary{{File: "a.json", Dialect: schema.DialectTestcase, Cases: 2, Runnable: 1}, {File: "b.json", Dialect: schema.DialectDomain}}
 	problems := []schema.Problem{
 		{Position: schema.Position{File: "b.json", Line: 2, Column: 3}, Severity: schema.Error, Rule: "syntax", Message: "m"},
 		{Position: schema.Position{File: "a.json"}, Severity: schema.Warning, Rule: "octal", Message: "m", Hint: "h"},
@@ -59,7 +59,7 @@ func TestShape(t *testing.T) {
 		}
 	}
 	out := NewValidation(slices.Values(listed), problems)
-	if want := (ValidationSummary{Definitions: 2, Cases: 1, Errors: 1, Warnings: 1, Notes: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
+	if want := (ValidationSummary{Definitions: 2, Cases: 2, Runnable: 1, Errors: 1, Warnings: 1, Notes: 1}); out.Summary != want || len(out.Notes) != 1 || out.Problems[0].File != "a.json" {
 		t.Errorf("the document is %+v, want its counts, one note and the problem of a.json", out)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/reporters"
@@ -77,9 +78,18 @@ func Validated(w io.Writer, v reporters.Validation, source func(file string, lin
 	for _, n := range v.Notes {
 		fmt.Fprintln(w, textfmt.Line(n))
 	}
+	for _, d := range v.Definitions {
+		isTold := slices.ContainsFunc(v.Problems, func(p schema.Problem) bool { return p.File == d.File && p.Rule == "rows-not-run" })
+		if d.Runnable < d.Cases && !isTold {
+			fmt.Fprintln(w, textfmt.Line(fmt.Sprintf("%s: %d of %s can run", d.File, d.Runnable, textfmt.Count(d.Cases, "case"))))
+		}
+	}
 	s := v.Summary
-	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", textfmt.Count(s.Definitions, "definition"),
-		textfmt.Count(s.Cases, "case"), textfmt.Count(s.Errors, "error"), textfmt.Count(s.Warnings, "warning"))
+	cases := textfmt.Count(s.Cases, "case")
+	if s.Runnable < s.Cases {
+		cases += fmt.Sprintf(" (runnable: %d)", s.Runnable)
+	}
+	_, err := fmt.Fprintf(w, "%s, %s, %s, %s\n", textfmt.Count(s.Definitions, "definition"), cases, textfmt.Count(s.Errors, "error"), textfmt.Count(s.Warnings, "warning"))
 	return err
 }
 

@@ -160,12 +160,24 @@ func (t *Totals) add(r *record) {
 type FileSummary struct {
 	File, Dialect string
 	Cases         int
+	// Runnable counts the cases that are not skipped.
+	Runnable int
 }
 
 // Definitions returns every definition, by file.
 func (s *Snapshot) Definitions(yield func(FileSummary) bool) {
 	for i := range s.records {
-		if r := &s.records[i]; r.dialect != "" && !yield(FileSummary{r.file, r.dialect, len(r.cases)}) {
+		r := &s.records[i]
+		if r.dialect == "" {
+			continue
+		}
+		out := FileSummary{File: r.file, Dialect: r.dialect, Cases: len(r.cases)}
+		for _, c := range r.cases {
+			if !c.skipped {
+				out.Runnable++
+			}
+		}
+		if !yield(out) {
 			return
 		}
 	}

@@ -91,6 +91,11 @@ func lookUp(name, dir, path string) (string, error) {
 	if len(candidates) == 1 && strings.ContainsRune(name, '/') {
 		return "", fmt.Errorf("%s is not there or cannot be executed", name)
 	}
+	if name == "python" { // Debian and macOS have it under its full name alone
+		if found, err := lookUp("python3", dir, path); err == nil {
+			return found, nil
+		}
+	}
 	return "", fmt.Errorf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", name, path)
 }
 
