@@ -25,7 +25,7 @@ func checks(spec evaluator.Checks, in suiteInput) (finding, error) {
 	}
 	answer := in.Answer()
 	var f finding
-	var broken []string
+	var broken, values []string
 	for _, c := range spec.Checks {
 		criterion, err := checkOne(c, answer, in)
 		if err != nil && len(spec.Checks) > 1 { // a single check is named by its evaluator
@@ -34,14 +34,21 @@ func checks(spec evaluator.Checks, in suiteInput) (finding, error) {
 		if err != nil {
 			return finding{}, err
 		}
-		if criterion.Note != "" && criterion.Value == nil {
+		switch {
+		case criterion.Value != nil: // its bound is compared later
+			values = append(values, fmt.Sprintf("%s %v", criterion.ID, *criterion.Value))
+		case criterion.Note != "":
 			broken = append(broken, criterion.Note)
 		}
 		f.criteria = append(f.criteria, criterion)
 	}
 	switch {
 	case len(broken) > 0:
-		f.reason = strings.Join(broken, "; ")
+		f.reason = strings.Join(append(broken, values...), "; ")
+	case len(values) == len(spec.Checks):
+		f.reason = strings.Join(values, "; ")
+	case len(values) > 0:
+		f.reason = strings.Join(values, "; ") + "; all other checks hold"
 	case len(spec.Checks) == 1:
 		f.reason = "the check holds"
 	default:

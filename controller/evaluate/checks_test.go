@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -148,6 +149,28 @@ func TestChecksBesideAVerdict(t *testing.T) {
 			if res.Verdict != tt.want || *res.Score != 1 || !strings.Contains(res.Reason, tt.reason) {
 				t.Errorf("%s after %s: %+v, want %s", tt.answer, tt.took, res, tt.want)
 			}
+		}
+	}
+}
+
+// TestMeasuredChecks: the reason has what was measured, since the bound is compared later.
+func TestMeasuredChecks(t *testing.T) {
+	cost := evaluator.Check{ID: "cost_usd", Kind: evaluator.CheckCost}
+	there := evaluator.Check{ID: "contains", Kind: evaluator.CheckContains, Text: "there"}
+	gone := evaluator.Check{ID: "gone", Kind: evaluator.CheckContains, Text: "gone"}
+	for _, tt := range []struct {
+		checks []evaluator.Check
+		want   string
+	}{
+		{[]evaluator.Check{cost}, "cost_usd 0.002"},
+		{[]evaluator.Check{there, cost}, "cost_usd 0.002; all other checks hold"},
+		{[]evaluator.Check{gone, cost}, `the answer does not contain "gone"; cost_usd 0.002`},
+		{[]evaluator.Check{there}, "the check holds"},
+	} {
+		tr := &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "there"}}, Usage: verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 0.002}}
+		m := measured(t.Context(), t, schema.Evaluator{Name: "main", Spec: evaluator.Checks{Checks: tt.checks}}, evaluate.Input{Case: &schema.Case{}, Transcript: tr})
+		if m.Error != "" || m.Reason != tt.want {
+			t.Errorf("the measurement is %+v, want the reason %q", m, tt.want)
 		}
 	}
 }
