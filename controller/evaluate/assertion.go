@@ -145,7 +145,7 @@ func equal(want json.RawMessage, answer string) (bool, string, error) {
 		if strings.TrimSpace(answer) == strings.TrimSpace(s) {
 			return answer == s, "the answer has other white space around it than " + quote(s), nil
 		}
-		return false, "the answer is " + quote(answer) + ", not " + quote(s), nil
+		return false, "the answer is " + quote(answer) + ", not " + quote(s) + apart(answer, s), nil
 	}
 	canonical, err := schema.Canonical(want)
 	if err != nil {

@@ -80,7 +80,7 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 		missing := slices.DeleteFunc(slices.Clone(c.Texts), func(text string) bool { return strings.Contains(answer, text) })
 		note(len(missing) == 0, "the answer does not contain %s", quoteAll(missing))
 	case evaluator.CheckEquals:
-		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s", quote(answer), quote(c.Text))
+		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s%s", quote(answer), quote(c.Text), apart(strings.TrimSpace(answer), strings.TrimSpace(c.Text)))
 	case evaluator.CheckRegex:
 		re, err := regexp.Compile(c.Text)
 		if err != nil {

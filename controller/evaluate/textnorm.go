@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,6 +73,40 @@ func clip(s string) string {
 
 // quote clips and quotes a text for a reason.
 func quote(s string) string { return strconv.Quote(clip(strings.ToValidUTF8(s, "\ufffd"))) }
+
+// apart says at which character a text parts from another one that begins like it, since
+// texts that differ may look the same; empty if the first character differs.
+func apart(got, want string) string {
+	if got == want {
+		return ""
+	}
+	a, b := []rune(got), []rune(want)
+	at := 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	if at == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; character %d is %s, not %s", at+1, character(a, at), character(b, at))
+}
+
+// character names a character of a text, or its end.
+func character(text []rune, at int) string {
+	switch {
+	case at >= len(text):
+		return "the end"
+	case text[at] > ' ' && text[at] < utf8.RuneSelf:
+		return strconv.Quote(string(text[at]))
+	case unicode.IsGraphic(text[at]) && !unicode.IsSpace(text[at]) && !unicode.IsMark(text[at]):
+		return fmt.Sprintf("%q (U+%04X)", string(text[at]), text[at])
+	case text[at] == ' ':
+		return "a space"
+	case text[at] == '\n':
+		return "a line break"
+	}
+	return fmt.Sprintf("U+%04X", text[at])
+}
 
 // quoteAll quotes the first ten of a list.
 func quoteAll(list []string) string {

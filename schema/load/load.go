@@ -246,8 +246,12 @@ func (l *loader) domain(ctx context.Context, src document.Source, files []string
 			if t.Case == nil {
 				continue
 			}
-			if p, lacks := unserved(t.Case, src.Settings); lacks {
-				lacking, d.Tests[i].Case = append(lacking, p), nil
+			p, lacks := unserved(t.Case, src.Settings)
+			if lacks {
+				lacking = append(lacking, p)
+			}
+			if lacks && p.Severity == schema.Error {
+				d.Tests[i].Case = nil
 			}
 		}
 		def := domainDefinition(d)

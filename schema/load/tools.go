@@ -72,14 +72,14 @@ func (l *loader) equip(def *Definition, src document.Source, tools map[string]do
 		if lacks {
 			problems = append(problems, p)
 		}
-		return lacks
+		return lacks && p.Severity == schema.Error
 	})
 	def.IDs = identities(def.Cases)
 	return problems
 }
 
-// unserved returns the problem of a case without a target, or with one that lacks what
-// its declared kind needs. ok is false without such a problem.
+// unserved returns the problem of a case without a target, or a warning about one that
+// lacks what its declared kind needs. ok is false without such a problem.
 func unserved(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
 	if p, ok = targetless(c, settings); ok {
 		return p, ok
@@ -101,7 +101,7 @@ func targetless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok 
 	return p, false
 }
 
-// toolless returns the problem of a case whose target is declared an agent or a
+// toolless returns the warning of a case whose target is declared an agent or a
 // workflow, and neither offers the case a tool nor an empty list of tools. ok is false
 // without such a problem.
 func toolless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bool) {
@@ -111,8 +111,8 @@ func toolless(c *schema.Case, settings schema.Settings) (p schema.Problem, ok bo
 		return p, false
 	}
 	return schema.Problem{
-		Position: c.Origin, Severity: schema.Error, Rule: "no-tools",
-		Message: fmt.Sprintf("the target %s is declared as kind: %s and offers no tool, so that a bare model would be judged", name, t.Kind),
+		Position: c.Origin, Severity: schema.Warning, Rule: "no-tools",
+		Message: fmt.Sprintf("the target %s is declared as kind: %s and offers no tool, so that a bare model is judged", name, t.Kind),
 		Hint:    "name its tools under tools: of the target in gavel.yaml, or write tools: [] there if it has none",
 	}, true
 }

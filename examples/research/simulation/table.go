@@ -130,7 +130,7 @@ func outages() (rows []Row) {
 
 func moving() (rows []Row) {
 	for _, truth := range []Truth{Real, Mixed, Calm} {
-		for _, cases := range []int{20, 200} {
+		for _, cases := range []int{20, 200, 1000} {
 			for _, history := range []int{0, 5} {
 				rows = append(rows, movingRows(Cell{Truth: truth, Cases: cases, History: history})...)
 			}
