@@ -203,12 +203,16 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 	if err := d.review(1); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.words("gavel/validate"), []string{
+	// As time is over at once, a head may have a word before it is known to wait.
+	fromTurn := func(words []string) []string {
+		return words[max(0, slices.Index(words, "pending: waits for its turn behind other heads")):]
+	}
+	if got, want := fromTurn(d.words("gavel/validate")), []string{
 		"pending: waits for its turn behind other heads", "pending: checking the definitions", "success: all definitions are valid",
 	}; !slices.Equal(got, want) {
 		t.Errorf("validation says %q, want %q", got, want)
 	}
-	got := d.words("gavel/verdict")
+	got := fromTurn(d.words("gavel/verdict"))
 	if last := got[len(got)-1]; got[1] != "pending: working out what is affected" || !strings.HasPrefix(last, "success: ") {
 		t.Errorf("the verdict says %q", got)
 	}

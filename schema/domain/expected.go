@@ -313,6 +313,10 @@ func mayMeanYesOrNo(text string) bool {
 	return ok
 }
 
+// identifier is a text of digits that names something: more than a number keeps apart, or
+// with a 0 in front.
+var identifier = lazyregexp.New(`^"(0[0-9]+|[0-9]{16,})"$`)
+
 // numeric is a number, plain or with groups of three digits.
 var numeric = lazyregexp.New(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{3})+([.,][0-9]+)?)([eE][-+]?[0-9]+)?"?$`)
 
@@ -320,6 +324,8 @@ var numeric = lazyregexp.New(`^"?[-+]?([0-9]+([.,][0-9]+)?|[0-9]{1,3}([.,][0-9]{
 func inferType(answer json.RawMessage) string {
 	text := string(answer)
 	switch {
+	case identifier.MatchString(text):
+		return "string"
 	case numeric.MatchString(text):
 		return "numeric"
 	case text == "true" || text == "false":

@@ -26,15 +26,23 @@ func main() {
 	answers := flag.String("answers", "cmd/internal/oracle/answers", "the folder that gets the answers")
 	only := flag.String("only", "", "the name of the one file that is written; empty for all")
 	flag.Parse()
+	if err := write(*node, *modules, *answers, *only); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// write writes the files of answers, or one of them.
+func write(node, modules, answers, only string) error {
 	for _, file := range files {
-		if *only != "" && *only != file.name {
+		if only != "" && only != file.name {
 			continue
 		}
-		if err := file.write(*node, *modules, filepath.Join(*answers, file.name)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+		if err := file.write(node, modules, filepath.Join(answers, file.name)); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // ask lets promptfoo judge the rows, and writes a line for each.
