@@ -282,7 +282,7 @@ func TestWorkflows(t *testing.T) {
 	granted := map[string]map[string]string{
 		".github/workflows/ci.yml":            {"contents": "read"},
 		".github/workflows/release.yml":       {"contents": "write", "id-token": "write", "attestations": "write"},
-		".github/workflows/oracle.yml":       {"contents": "read", "issues": "write"},
+		".github/workflows/oracle.yml":        {"contents": "read", "issues": "write"},
 		"examples/workflow/gavel.yml":         {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
 		"examples/workflow/without-forks.yml": {"contents": "read", "pull-requests": "write", "statuses": "write", "checks": "write"},
 	}
