@@ -9,9 +9,12 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
@@ -44,10 +47,28 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	if err != nil {
 		return nil, err
 	}
+	j.judge = func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error) {
+		outcomes := make([][]run.Outcome, len(sides))
+		var group errgroup.Group
+		for i, side := range sides {
+			group.Go(func() (err error) {
+				outcomes[i], err = run.Run(ctx, side.Config, side.Jobs)
+				return fault(side.Name, err)
+			})
+		}
+		return outcomes, group.Wait()
+	}
+	if opts.Judge != nil {
+		j.judge = elsewhere(opts.Judge)
+	}
 	judged := true // every case of head
 	for _, s := range steps {
 		batches := j.batches(s)
-		outcomes, err := j.first(ctx, batches)
+		sides, err := j.sides(batches, j.first)
+		if err != nil {
+			return nil, err
+		}
+		outcomes, err := j.judge(ctx, sides)
 		for i, b := range batches {
 			judged = e.collect(b, outcomes[i]) && judged
 		}
@@ -56,6 +77,20 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 		}
 	}
 	return e.conclude(ctx, j, started, judged)
+}
+
+// elsewhere has other processes judge sides.
+func elsewhere(judge Judge) func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error) {
+	return func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error) {
+		if len(sides) == 0 {
+			return nil, nil
+		}
+		outcomes, err := judge.Judge(ctx, sides)
+		if len(sides) > 1 {
+			return outcomes, fault("head and base", err)
+		}
+		return outcomes, fault(sides[0].Name, err)
+	}
 }
 
 // conclude compares the sides, measures again what may be noise, and stores the report.

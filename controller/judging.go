@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
@@ -32,6 +30,9 @@ type judging struct {
 	limiters *limit.Limiters
 	breakers *limit.Breakers
 	progress observed
+	// judge judges sides at the same time, in this process or in others. The order of the
+	// outcomes is that of the jobs.
+	judge func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error)
 }
 
 // A side is head or base during judging.
@@ -143,55 +144,47 @@ func (j *judging) batches(s step) []jobBatch {
 	return slices.DeleteFunc([]jobBatch{{j.head, s.head}, {j.base, left}}, func(b jobBatch) bool { return len(b.jobs) == 0 })
 }
 
-// judge judges the batches of one or both sides at the same time. The order of the
-// outcomes is that of the jobs.
-func (j *judging) judge(ctx context.Context, batches []jobBatch, set func(*run.Config, confirm.Side)) ([][]run.Outcome, error) {
-	if len(batches) == 0 {
-		return nil, nil
-	}
+// A measuring sets what a run does with the outcomes of a side.
+type measuring func(*run.Config, confirm.Side)
+
+// first is the measuring of first measurements.
+func (j *judging) first(cfg *run.Config, is confirm.Side) { cfg.Observe = j.progress.ended(is) }
+
+// further is the measuring of further measurements, which are not recorded.
+func (j *judging) further(cfg *run.Config, is confirm.Side) {
+	cfg.Record, cfg.Observe = nil, j.progress.measured(is)
+}
+
+// sides returns the batches with their configurations of the run.
+func (j *judging) sides(batches []jobBatch, as measuring) ([]run.Side, error) {
 	sides := make([]run.Side, len(batches))
 	for i, b := range batches {
 		cfg, err := j.config(b)
 		if err != nil {
-			return make([][]run.Outcome, len(batches)), b.fault(err)
+			return nil, fault(b.side.is.String(), err)
 		}
-		set(&cfg, b.side.is)
+		as(&cfg, b.side.is)
 		sides[i] = run.Side{Name: b.side.is.String(), Config: cfg, Jobs: b.jobs}
 	}
-	if remote := j.e.opts.Judge; remote != nil {
-		outcomes, err := remote.Judge(ctx, sides)
-		if err != nil && len(batches) > 1 {
-			return outcomes, fmt.Errorf("judge head and base: %w", err)
-		}
-		return outcomes, batches[0].fault(err)
-	}
-	outcomes := make([][]run.Outcome, len(batches))
-	var group errgroup.Group
-	for i, side := range sides {
-		group.Go(func() (err error) {
-			outcomes[i], err = run.Run(ctx, side.Config, side.Jobs)
-			return batches[i].fault(err)
-		})
-	}
-	return outcomes, group.Wait()
+	return sides, nil
 }
 
-// first judges the batches of a step.
-func (j *judging) first(ctx context.Context, batches []jobBatch) ([][]run.Outcome, error) {
-	return j.judge(ctx, batches, func(cfg *run.Config, is confirm.Side) { cfg.Observe = j.progress.ended(is) })
-}
-
-// again runs batches as further measurements, which are not recorded.
+// again runs batches as further measurements. The order of the outcomes is that of the
+// jobs.
 func (j *judging) again(ctx context.Context, batches []jobBatch) ([][]run.Outcome, error) {
-	return j.judge(ctx, batches, func(cfg *run.Config, is confirm.Side) { cfg.Record, cfg.Observe = nil, j.progress.measured(is) })
+	sides, err := j.sides(batches, j.further)
+	if err != nil {
+		return make([][]run.Outcome, len(batches)), err
+	}
+	return j.judge(ctx, sides)
 }
 
-// fault says of which side an error is.
-func (b jobBatch) fault(err error) error {
+// fault says of which sides an error is.
+func fault(sides string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("judge %s: %w", b.side.is, err)
+	return fmt.Errorf("judge %s: %w", sides, err)
 }
 
 // config returns a batch's configuration of the run, with its targets opened.

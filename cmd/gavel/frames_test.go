@@ -18,7 +18,7 @@ import (
 
 // mostFrames bounds how many functions of Gavel a reader passes from the command
 // to the request, both included.
-const mostFrames = 16
+const mostFrames = 14
 
 // traced is set in the process that runs with the stacks of goroutines that began
 // others.

@@ -183,7 +183,7 @@ func TestJudgedTwiceSaysTheSame(t *testing.T) {
 		{"green", "fail_on: regression", [2]string{"say yes", "say yes, changed"}, "### ✅ No regressions", "success: no regressions · score 1.000, unchanged"},
 		{"failing", "fail_on: regression", [2]string{"say yes", "please say no"},
 			"### ❌ 1 regression (confirmed)", "failure: 1 regression · 1 case regressed (fail_on: regression) · score 1.000 → 0.000"},
-		{"green by all", "min_score: 0.4", [2]string{"say yes", "say yes, changed"},
+		{"green by all", "min_score: 0.7, unsure: notice", [2]string{"say yes", "say yes, changed"},
 			"### ✅ No regressions", "success: no regressions · score 0.750, unchanged"},
 		{"failing by all", "min_score: 0.8", [2]string{"say yes", "say yes, changed"},
 			"### ❌ Gate failed: score 0.750 is below min_score 0.8", "failure: no regressions · score 0.750 is below min_score 0.8 · score 0.750, unchanged"},

@@ -78,7 +78,8 @@ var attacks = []struct {
 	{"a file among the variables", "vars", `{input: 'file://../../PLACE'}`, nil, ""},
 	{"a judge's prompt outside", "assert", `{type: llm-rubric, value: x, prompt: 'file://../../PLACE', rubricPrompt: 'file://../../PLACE'}`, nil, "outside"},
 	{"code outside", "assert", `{type: javascript, value: 'file://../../PLACE.js'}`, nil, ""},
-	{"a pattern without end", "assert", `{type: regex, value: '(a{1,1000}){1,1000}'}`, nil, ""},
+	{"a pattern without end", "assert", `{type: regex, value: '(a{1,1000}){1,1000}'}`, nil, ""}, // its match is bounded
+	{"a pattern with an open group", "assert", `{type: regex, value: '((a{1,1000}){1,1000}'}`, nil, "pattern"},
 	{"a value by a link", "assert", `{type: javascript, value: 'file://link.js'}`, nil, "link"},
 }
 
