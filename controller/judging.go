@@ -30,8 +30,8 @@ type judging struct {
 	limiters *limit.Limiters
 	breakers *limit.Breakers
 	progress observed
-	// judge judges sides at the same time, in this process or in others. The order of the
-	// outcomes is that of the jobs.
+	// judge judges sides at the same time, in this process or in others. Outcomes
+	// have the order of the jobs.
 	judge func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error)
 }
 
@@ -169,8 +169,7 @@ func (j *judging) sides(batches []jobBatch, as measuring) ([]run.Side, error) {
 	return sides, nil
 }
 
-// again runs batches as further measurements. The order of the outcomes is that of the
-// jobs.
+// again runs batches as further measurements. Outcomes have the order of the jobs.
 func (j *judging) again(ctx context.Context, batches []jobBatch) ([][]run.Outcome, error) {
 	sides, err := j.sides(batches, j.further)
 	if err != nil {

@@ -156,7 +156,7 @@ func (m *measuringAgain) measure(ctx context.Context, jobs [2][]run.Job) (outcom
 	return outcomes, err
 }
 
-// pairsFirst reorders the places of both sides' jobs: first those of the same cases, in
+// pairsFirst reorders the places of both sides' jobs: first jobs of the same cases, in
 // the same order, then the others. It returns the number of the former.
 func (p *Prepared) pairsFirst(jobs [2][]run.Job, places [2][]int) (ordered [2][]int, both int) {
 	left := map[*schema.Case][]int{}

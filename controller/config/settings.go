@@ -57,8 +57,8 @@ func (c *Config) Settings() schema.Settings {
 	return s
 }
 
-// isStructured reports whether promptfoo reads the target's replies as JSON: those in a
-// schema, and those of Azure in any form of JSON.
+// isStructured reports whether promptfoo reads the target's replies as JSON: replies in a
+// schema and, from Azure, replies in any form of JSON.
 func (t *Target) isStructured() bool {
 	var format struct {
 		Type string `json:"type"`

@@ -256,7 +256,7 @@ func TestReadJSON(t *testing.T) {
 		{"all of them", "```\n" + strings.Replace(strings.Replace(plain, "true", `"true"`, 1), `"a"`, "\"a\n\"", 1) + "\n```", strings.Replace(plain, `"a"`, `"a\n"`, 1), ""},
 		{"yes is not true", `{"pass": "yes"}`, "", `it is not the JSON that was asked for: "pass" is a text, and must be true or false`},
 		{"a number is not true", `{"pass": 1}`, "", `"pass" is a number, and must be true or false`},
-		{"words are no number", `{"score": "high"}`, "", `"score" is a text, and must be a number`},
+		{"words in place of a number", `{"score": "high"}`, "", `"score" is a text, and must be a number`},
 		{"a share in words", `{"score": "9/10"}`, "", `"score" is a text, and must be a number`},
 		{"another notation", `{"score": "0x1"}`, "", `"score" is a text, and must be a number`},
 		{"a list", `[]`, "", "it is a list, and must be an object"},

@@ -141,7 +141,7 @@ func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Led
 				return queue.Judged{Outcome: out}, err
 			}
 		}
-		return queue.Judged{}, errors.New("there is no such case")
+		return queue.Judged{}, errors.New("the run does not have the case")
 	}
 }
 

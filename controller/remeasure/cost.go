@@ -67,8 +67,8 @@ type limitedRounds struct {
 	// steady is the weight of the cases that are not measured again.
 	steady float64
 	cases  []confirm.Measured
-	// once are the calls of one measurement of all cases, and pairs those of the ones with a
-	// base.
+	// once are the calls of one measurement of all cases, and pairs the calls of the cases
+	// that have a base.
 	once, pairs float64
 }
 

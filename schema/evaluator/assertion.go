@@ -20,7 +20,7 @@ type Assertion struct {
 	Most int `json:"most,omitempty"`
 	// Trim leaves out the white space around the answer and the value.
 	Trim bool `json:"trim,omitempty"`
-	// Flags are those of a pattern of JavaScript.
+	// Flags are the flags of a pattern in JavaScript, such as i.
 	Flags string `json:"flags,omitempty"`
 }
 

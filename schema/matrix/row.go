@@ -209,7 +209,7 @@ func isPartial(s string) bool {
 }
 
 // usedIn returns the variables that a text uses, as promptfoo finds them: those that are
-// written alone or before a filter, and those of if and for.
+// written alone or before a filter, and the ones that if and for name.
 func usedIn(s string) []string {
 	s = comment.ReplaceAllString(s, "")
 	used := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// kind names the methods that a value has: those of a text, a list, a number or, empty,
-// of any object.
+// kind names the methods that a value has: a text's, a list's, a number's or, empty, any
+// object's.
 func kind(v any) string {
 	switch v.(type) {
 	case string, marked:
@@ -25,8 +25,8 @@ func kind(v any) string {
 	return ""
 }
 
-// members are the functions that JavaScript's values have, by kind. Those of any object
-// are under the empty one.
+// members are the functions that JavaScript's values have, by kind. The functions of any
+// object are under the empty one.
 var members = map[string]map[string]bool{
 	"":       set("constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf __proto__ __defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__"),
 	"text":   set("at charAt charCodeAt codePointAt concat endsWith includes indexOf isWellFormed lastIndexOf localeCompare match matchAll normalize padEnd padStart repeat replace replaceAll search slice split startsWith substr substring toLocaleLowerCase toLocaleUpperCase toLowerCase toUpperCase toWellFormed trim trimEnd trimStart trimLeft trimRight anchor big blink bold fixed fontcolor fontsize italics link small strike sub sup"),
@@ -73,8 +73,8 @@ func invoke(c *call) (any, error) {
 	return nil, mistakeAt(c.x.source, c.at, "the value has no method "+c.name, "give the variable a value that has it")
 }
 
-// methods are JavaScript's methods that templates call, by kind; those that any value
-// has are under the empty one. None changes its value.
+// methods are JavaScript's methods that templates call, by kind; methods of any value are
+// under the empty one. None changes its value.
 var methods = map[string]map[string]function{
 	"": {"toString": func(c *call) (any, error) {
 		if _, isObject := c.value.(*Object); isObject || len(c.args) > 0 {

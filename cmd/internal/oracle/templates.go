@@ -13,7 +13,7 @@ import (
 // NunjucksVersion is the version of Nunjucks that filled in the templates.
 const NunjucksVersion = "3.2.4"
 
-// Variables are those of all templates, as JSON.
+// Variables are the variables that all templates have, as JSON.
 const Variables = `{
 	"s": "hello world", "t": "  <b>Bold</b> & \"q\"  ", "u": "Grüße é", "e": "", "lines": "one\ntwo\n\nthree", "num": "42", "dec": "3.75px", "url": "see http://example.org/a?b=1 now", "long": "The quick brown fox jumps over the lazy dog and runs away from the bear",
 	"n": 3, "f": 2.5, "neg": -4, "z": 0, "big": 1e21, "small": 0.000001,

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
-// TestSameAsNunjucks holds that each template gives what it gives in Nunjucks, but for
-// those of a rule that the format's page has.
+// TestSameAsNunjucks holds that each template gives what it gives in Nunjucks, unless a
+// rule on the format's page says otherwise.
 func TestSameAsNunjucks(t *testing.T) {
 	templates := oracle.Templates()
 	theirs, err := oracle.RecordedTemplates(templates)

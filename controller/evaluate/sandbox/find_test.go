@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPython: python is python3 where there is no program of the short name, as on Debian.
+// TestPython: python3 is started where python is missing, as on Debian.
 func TestPython(t *testing.T) {
 	both, long, none := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, file := range []string{filepath.Join(both, "python"), filepath.Join(both, "python3"), filepath.Join(long, "python3")} {

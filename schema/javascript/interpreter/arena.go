@@ -53,7 +53,7 @@ func classOf(n uintptr) (class int, size uintptr) {
 // at returns the value at an address outside of Go's memory.
 func at[T any](address uintptr) *T { return (*T)(unsafe.Add(nil, address)) }
 
-// newArena returns the address of a new arena, or 0 if there is no memory.
+// newArena returns the address of a new arena, or 0 without memory for it.
 func newArena(tls *libc.TLS) uintptr {
 	base := libc.Xmalloc(tls, maxArena)
 	if base != 0 {

@@ -48,11 +48,11 @@ func newMachine() (*machine, error) {
 	m := &machine{tls: libc.NewTLS()}
 	if m.base = newArena(m.tls); m.base == 0 {
 		m.tls.Close()
-		return nil, errors.New("there is no memory for the engine")
+		return nil, errors.New("the engine cannot get memory")
 	}
 	functions := libc.Xmalloc(m.tls, libc.Tsize_t(unsafe.Sizeof(allocator)))
 	if functions == 0 {
-		return nil, errors.New("there is no memory for the engine")
+		return nil, errors.New("the engine cannot get memory")
 	}
 	defer libc.Xfree(m.tls, functions)
 	*at[lib.TJSMallocFunctions](functions) = allocator

@@ -20,7 +20,7 @@ func prepared(t testing.TB) *machine {
 	return m
 }
 
-// TestSameAsNode compares values with those of Node.js 22.23.
+// TestSameAsNode compares values with what Node.js 22.23 gives.
 func TestSameAsNode(t *testing.T) {
 	m := prepared(t)
 	rows, err := os.Open("testdata/node-22.jsonl")

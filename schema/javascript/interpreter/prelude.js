@@ -1,4 +1,4 @@
-// The names that functions find beside those of the language, and the two functions that
+// The names that functions find beside the language itself, and the two functions that
 // the host calls. What only a program has throws, and its name is kept even if the code
 // catches the error.
 (function () {
