@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,11 +14,15 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
-// oracleBatch is how many rows a run judges, which a file may have.
-const oracleBatch = 2000
+const (
+	// oracleBatch is how many rows a run judges, which a file may have.
+	oracleBatch = 2000
+	// echoConfig is a gavel.yaml whose target repeats what it is sent.
+	echoConfig = "version: 1\ntargets: {x: {provider: mock, replies: [{echo: true}]}}\n"
+)
 
 // TestSameAsPromptfoo holds that Gavel judges the rows of the oracle as promptfoo did,
-// but for the rows of a rule that the format's page has.
+// unless a rule on the format's page says otherwise.
 func TestSameAsPromptfoo(t *testing.T) {
 	t.Parallel()
 	rows := oracle.Rows()
@@ -26,38 +33,143 @@ func TestSameAsPromptfoo(t *testing.T) {
 	if len(rows) < 12_000 {
 		t.Errorf("there are %d rows, want 12000", len(rows))
 	}
-	page, err := os.ReadFile("../../examples/formats/matrix.md")
+	tally := &oracle.Tally[oracle.Judged]{Rules: oracle.Rules}
+	for from := 0; from < len(rows); from += oracleBatch {
+		batch := rows[from:min(from+oracleBatch, len(rows))]
+		ours := judgedRows(t, batch)
+		for i, row := range batch {
+			addRow(t, tally, oracle.Judged{Row: row, Theirs: theirs[from+i], Ours: ours[i]}, ours[i] == theirs[from+i])
+		}
+	}
+	checkTally(t, tally, "matrix.md")
+}
+
+// TestStructuresSameAsPromptfoo holds that files whose parts act on each other have the
+// rows, verdicts and scores that promptfoo gave them, unless a rule says otherwise.
+func TestStructuresSameAsPromptfoo(t *testing.T) {
+	t.Parallel()
+	structures := oracle.Structures()
+	theirs, err := oracle.RecordedStructures(structures)
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := map[string]int{}
-	differ := 0
-	for from := 0; from < len(rows); from += oracleBatch {
-		batch := rows[from:min(from+oracleBatch, len(rows))]
-		for i, ours := range judgedRows(t, batch) {
-			rule := oracle.RuleOf(batch[i], theirs[from+i], ours)
-			used[rule]++
-			if ours == theirs[from+i] || rule != "" {
-				continue
+	rows := 0
+	tally := &oracle.Tally[oracle.JudgedTest]{Rules: oracle.StructureRules}
+	for i, s := range structures {
+		config, err := json.Marshal(s.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours := map[string][]string{}
+		for _, c := range judgedFiles(t, map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": echoConfig}) {
+			name := rowName.FindString(c.test)
+			ours[name] = append(ours[name], c.answer)
+		}
+		tests := s.Tests()
+		for name, want := range theirs[i] {
+			rows += len(want)
+			slices.Sort(ours[name])
+			addRow(t, tally, oracle.JudgedTest{Test: tests[name], Theirs: want, Ours: ours[name]}, slices.Equal(want, ours[name]))
+		}
+	}
+	if rows < 900 {
+		t.Errorf("the structures have %d rows, want 900", rows)
+	}
+	checkTally(t, tally, "matrix.md")
+}
+
+// TestSameAsAgentV holds that Gavel judges the suites of the oracle as AgentV did, unless a
+// rule on the format's page says otherwise.
+func TestSameAsAgentV(t *testing.T) {
+	t.Parallel()
+	suites := oracle.Suites()
+	theirs, err := oracle.RecordedSuites(suites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := oracle.Files(suites)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]string{}
+	for _, c := range judgedFiles(t, files) {
+		ours[c.file+" "+rowName.FindString(c.test)] = c.answer
+	}
+	if len(ours) < 1600 {
+		t.Errorf("there are %d rows, want 1600", len(ours))
+	}
+	tally := &oracle.Tally[oracle.SuiteTest]{Rules: oracle.SuiteRules}
+	for i, suite := range suites {
+		file := strings.TrimSuffix(oracle.SuiteFile(i), ".yaml")
+		for j, test := range suite.Tests {
+			id := fmt.Sprintf("r%d", j)
+			raw, err := json.Marshal(test)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if differ++; differ <= 60 {
-				shown, _ := json.Marshal(batch[i]) // texts and numbers
-				t.Errorf("%s: %s, and promptfoo says %s", shown, ours, theirs[from+i])
-			}
+			row := oracle.SuiteTest{Answer: suite.Answer, Test: string(raw), Theirs: theirs[i][id], Ours: ours[filepath.Base(file)+" "+id]}
+			addRow(t, tally, row, row.Theirs == row.Ours)
 		}
 	}
-	if differ > 0 {
-		t.Errorf("%d of %d rows differ without a rule", differ, len(rows))
+	checkTally(t, tally, "evalcase.md")
+}
+
+// addRow counts a row, and reports one that differs without a rule.
+func addRow[R any](t *testing.T, tally *oracle.Tally[R], row R, isSame bool) {
+	t.Helper()
+	if !tally.Add(row, isSame) {
+		t.Errorf("no rule is about %+v", row)
 	}
-	for _, rule := range oracle.Rules {
-		if used[rule.Name] == 0 {
-			t.Errorf("no row differs by the rule %q: remove it", rule.Name)
-		}
-		if !strings.Contains(string(page), rule.Page) {
-			t.Errorf("examples/formats/matrix.md does not have the rule %q: %s", rule.Name, rule.Page)
+}
+
+// checkTally holds that each rule is needed, and on the format's page.
+func checkTally[R any](t *testing.T, tally *oracle.Tally[R], page string) {
+	t.Helper()
+	text, err := os.ReadFile("../../examples/formats/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range tally.Check(string(text)) {
+		t.Error(err)
+	}
+	t.Logf("rows by their rule: %v", tally.Used)
+}
+
+// rowName is the name of a test in the oracle, at the start of the name of its case.
+var rowName = regexp.MustCompile(`^r\d+x?`)
+
+// A judgedCase is what Gavel says of a case.
+type judgedCase struct{ file, test, answer string }
+
+// judgedFiles returns what Gavel says of the cases of a repository.
+func judgedFiles(t *testing.T, files map[string]string) []judgedCase {
+	t.Helper()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "master")
+	gittest.Commit(t, dir, files)
+	stdout, stderr, _ := withModelKey(t, dir, "run", "--json")
+	var run struct {
+		Cases []struct {
+			Key, Verdict string
+			Score        *float64
 		}
 	}
-	t.Logf("rows by their rule: %v", used)
+	if err := json.Unmarshal([]byte(stdout), &run); err != nil || len(run.Cases) == 0 {
+		t.Fatalf("the run prints no cases (%v):\n%.2000s%.2000s", err, stderr, stdout)
+	}
+	var all []judgedCase
+	for _, c := range run.Cases {
+		file, test, _ := strings.Cut(c.Key, "#")
+		if !rowName.MatchString(test) {
+			t.Fatalf("the case %s is of no row", c.Key)
+		}
+		score := 0.0
+		if c.Score != nil {
+			score = *c.Score
+		}
+		all = append(all, judgedCase{filepath.Base(file), test, oracle.Answer(c.Verdict == "pass", c.Verdict != "pass" && c.Verdict != "fail", score)})
+	}
+	return all
 }
 
 // judgedRows returns what Gavel says of rows.
@@ -67,37 +179,13 @@ func judgedRows(t *testing.T, rows []oracle.Row) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	gittest.Init(t, dir, "master")
-	gittest.Commit(t, dir, map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": "version: 1\ntargets: {x: {provider: mock, replies: [{echo: true}]}}\n"})
-	stdout, stderr, _ := withModelKey(t, dir, "run", "--json")
-	var run struct {
-		Cases []struct {
-			Key, Verdict string
-			Score        *float64
-		}
-	}
-	if err := json.Unmarshal([]byte(stdout), &run); err != nil {
-		t.Fatalf("the run prints no JSON (%v):\n%s", err, stderr)
-	}
-	if len(run.Cases) == 0 {
-		t.Fatalf("the run has no cases:\n%.2000s%.2000s", stderr, stdout)
-	}
-	out := make([]string, len(rows))
-	for i := range out {
-		out[i] = "no case"
-	}
-	for _, c := range run.Cases {
-		_, name, _ := strings.Cut(c.Key, "#")
+	out := slices.Repeat([]string{"no case"}, len(rows))
+	for _, c := range judgedFiles(t, map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": echoConfig}) {
 		var i int
-		if _, err := fmt.Sscanf(name, "r%d", &i); err != nil || i >= len(rows) {
-			t.Fatalf("the case %s is of no row", c.Key)
+		if _, err := fmt.Sscanf(c.test, "r%d", &i); err != nil || i >= len(rows) {
+			t.Fatalf("the case %s is of no row", c.test)
 		}
-		score := 0.0
-		if c.Score != nil {
-			score = *c.Score
-		}
-		out[i] = oracle.Answer(c.Verdict == "pass", c.Verdict != "pass" && c.Verdict != "fail", score)
+		out[i] = c.answer
 	}
 	return out
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
-	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // scenarios returns the tests of scenarios, each merged with each setting of its
@@ -18,28 +17,11 @@ func (r *v5rewriter) scenarios() []document.Place {
 		r.Budget.At("scenarios", i)
 		all := []document.Place{p}
 		if name := p.Text(); name != "" {
-			all = r.scenariosOf(name, p)
+			all = r.fromFiles(name, p, "scenarios", "name files with scenarios", r.scenariosIn)
 		}
 		for _, s := range all {
 			out = append(out, r.scenario(s)...)
 		}
-	}
-	return out
-}
-
-// scenariosOf returns the scenarios of the files that a name or a glob selects.
-func (r *v5rewriter) scenariosOf(name string, at document.Place) []document.Place {
-	set, isSet := expandFragment(r.Source, at.At(), name)
-	if !isSet {
-		return r.scenariosIn(name, at)
-	}
-	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: "scenarios"})
-	if r.add(set.Problems...); len(set.Files)+len(set.Problems) == 0 {
-		r.add(at.Problem("missing-file", "there are no scenarios in "+template.Clip(name), "name files with scenarios"))
-	}
-	var out []document.Place
-	for _, file := range set.Files {
-		out = append(out, r.scenariosIn(file, at)...)
 	}
 	return out
 }

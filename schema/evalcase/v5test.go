@@ -45,17 +45,23 @@ func (r *v5rewriter) testsAt(all document.Place) []document.Place {
 
 // testsIn are the tests of another file: a list, {tests: …}, a test a line, or a table.
 func (r *v5rewriter) testsIn(name string, at document.Place) []document.Place {
+	return r.fromFiles(name, at, "tests", "name files with tests, or a folder with folders that have a case.yaml", r.testsOf)
+}
+
+// fromFiles returns what is in the files that a name, a glob or a folder selects. Role
+// names their content.
+func (r *v5rewriter) fromFiles(name string, at document.Place, role, hint string, in func(name string, at document.Place) []document.Place) []document.Place {
 	set, isSet := expandFragment(r.Source, at.At(), name)
 	if !isSet {
-		return r.testsOf(name, at)
+		return in(name, at)
 	}
-	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: "tests"})
+	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: role})
 	if r.add(set.Problems...); len(set.Files)+len(set.Problems) == 0 {
-		r.add(at.Problem("missing-file", "there are no tests in "+template.Clip(name), "name files with tests, or a folder with folders that have a case.yaml"))
+		r.add(at.Problem("missing-file", "there are no "+role+" in "+template.Clip(name), hint))
 	}
 	var out []document.Place
 	for _, file := range set.Files {
-		out = append(out, r.testsOf(file, at)...)
+		out = append(out, in(file, at)...)
 	}
 	return out
 }

@@ -538,11 +538,7 @@ func sorted(c *call) (any, error) {
 		keys[len(known)] = key
 		known = append(known, item)
 	}
-	order := make([]int, len(known))
-	for i := range order {
-		order[i] = i
-	}
-	err = c.arrange(order, func(a, b int) (int, error) {
+	order, err := c.arrange(len(known), func(a, b int) (int, error) {
 		x, y := keys[a], keys[b]
 		if isString(x) && isString(y) && !exact {
 			s, _ := x.(string) // by isString
@@ -575,10 +571,13 @@ func (c *call) compare(a, b any) (int, error) {
 	return 0, err
 }
 
-// arrange sorts by insertion, as JavaScript's engines do with few items, since values
-// that cannot be compared show the difference. Many items are sorted by merging.
-func (c *call) arrange(order []int, compare func(a, b int) (int, error)) error {
-	var wrong error
+// arrange returns the numbers of n items in order. It sorts by insertion, as JavaScript's
+// engines do with few items, since values that cannot be compared show the difference.
+// Many items are sorted by merging.
+func (c *call) arrange(n int, compare func(a, b int) (int, error)) (order []int, wrong error) {
+	for i := range n {
+		order = append(order, i)
+	}
 	way := func(a, b int) int {
 		if wrong == nil {
 			wrong = c.x.step(c.at)
@@ -592,7 +591,7 @@ func (c *call) arrange(order []int, compare func(a, b int) (int, error)) error {
 	}
 	if len(order) > 32 {
 		slices.SortStableFunc(order, way)
-		return wrong
+		return order, wrong
 	}
 	for i := firstRun(order, way); i < len(order); i++ {
 		item, low, high := order[i], 0, i
@@ -607,7 +606,7 @@ func (c *call) arrange(order []int, compare func(a, b int) (int, error)) error {
 		copy(order[low+1:i+1], order[low:i])
 		order[low] = item
 	}
-	return wrong
+	return order, wrong
 }
 
 // firstRun returns how many items at the start are in order; those that fall are turned
@@ -844,11 +843,7 @@ func dictSort(c *call) (any, error) {
 		}
 		return v
 	}
-	order := make([]int, len(o.Keys))
-	for i := range order {
-		order[i] = i
-	}
-	err := c.arrange(order, func(a, b int) (int, error) {
+	order, err := c.arrange(len(o.Keys), func(a, b int) (int, error) {
 		x, y := keyed(a), keyed(b)
 		after, err := c.x.less(c.at, y, x)
 		switch {

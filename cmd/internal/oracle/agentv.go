@@ -1,9 +1,7 @@
 package oracle
 
 import (
-	"crypto/sha256"
 	_ "embed" // for the answers
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -157,22 +155,7 @@ var judged string
 // RecordedSuites returns AgentV's answers to the tests of each suite, by their ids. The
 // error says that the suites are other ones than AgentV judged.
 func RecordedSuites(suites []Suite) ([]map[string]string, error) {
-	head, answers, _ := strings.Cut(judged, "\n")
-	if want := SuitesHead(suites); head != want {
-		return nil, fmt.Errorf("the answers begin with %q, and of these suites they begin with %q: run the program in the folder ask", head, want)
-	}
-	var all []map[string]string
-	for line := range strings.Lines(answers) {
-		rows := map[string]string{}
-		if err := json.Unmarshal([]byte(line), &rows); err != nil {
-			return nil, err
-		}
-		all = append(all, rows)
-	}
-	if len(all) != len(suites) {
-		return nil, fmt.Errorf("there are answers of %d of %d suites", len(all), len(suites))
-	}
-	return all, nil
+	return decoded[map[string]string](judged, SuitesHead(suites), len(suites))
 }
 
 // SuitesHead returns the first line of the answers to suites.
@@ -181,9 +164,9 @@ func SuitesHead(suites []Suite) string {
 	if err != nil {
 		return err.Error()
 	}
-	sum := sha256.New()
+	var asked strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(sum, "%s\n%s\n", name, files[name])
+		fmt.Fprintf(&asked, "%s\n%s\n", name, files[name])
 	}
-	return "agentv " + AgentVVersion + " " + hex.EncodeToString(sum.Sum(nil)[:8])
+	return head("agentv "+AgentVVersion, asked.String())
 }

@@ -177,21 +177,46 @@ func Recorded(rows []Row) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, answers, _ := strings.Cut(recorded, "\n")
-	if head != Head(config) {
-		return nil, fmt.Errorf("the answers begin with %q, and of these rows they begin with %q: run the program in the folder ask", head, Head(config))
+	return lines(recorded, Head(config), len(rows))
+}
+
+// Head returns the first line of the answers to the rows of a config.
+func Head(config []byte) string { return head("promptfoo "+Version, string(config)) }
+
+// head returns the first line of a file of answers: the tool, and a digest of what it was
+// asked.
+func head(tool, asked string) string {
+	sum := sha256.Sum256([]byte(asked))
+	return tool + " " + hex.EncodeToString(sum[:8])
+}
+
+// lines returns the answers of a file, which has one in each line after its head. The
+// error says that they are answers to something else.
+func lines(file, want string, n int) ([]string, error) {
+	head, answers, _ := strings.Cut(file, "\n")
+	if head != want {
+		return nil, fmt.Errorf("the answers begin with %q, and what is asked now with %q: run the program in the folder ask", head, want)
 	}
-	list := strings.Split(strings.TrimSpace(answers), "\n")
-	if len(list) != len(rows) {
-		return nil, fmt.Errorf("there are %d answers to %d rows", len(list), len(rows))
+	list := strings.Split(strings.TrimSuffix(answers, "\n"), "\n")
+	if len(list) != n {
+		return nil, fmt.Errorf("there are %d answers, want %d", len(list), n)
 	}
 	return list, nil
 }
 
-// Head returns the first line of the answers to the rows of a config.
-func Head(config []byte) string {
-	sum := sha256.Sum256(config)
-	return "promptfoo " + Version + " " + hex.EncodeToString(sum[:8])
+// decoded is lines of JSON.
+func decoded[T any](file, want string, n int) ([]T, error) {
+	list, err := lines(file, want, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(list))
+	for i, line := range list {
+		if err := json.Unmarshal([]byte(line), &all[i]); err != nil {
+			return nil, fmt.Errorf("the answer %d: %w", i+1, err)
+		}
+	}
+	return all, nil
 }
 
 // Answer writes the result of a row.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,240 +10,221 @@ import (
 	"unicode/utf8"
 )
 
-// A Rule is about rows that Gavel judges otherwise on purpose.
-type Rule struct {
+// A Rule is about rows that Gavel judges otherwise on purpose. R is a row with the answers
+// of both tools.
+type Rule[R any] struct {
 	Name string
 	// Page is what the page of the format says of it.
 	Page string
 	// fits reports whether a row that differs is one of the rule's.
-	fits func(row Row, theirs, ours string) bool
+	fits func(R) bool
 }
 
-// Rules are all rules.
-var Rules = []Rule{
+// A Tally counts rows by the rule under which they differ.
+type Tally[R any] struct {
+	Rules []Rule[R]
+	// Used are the numbers of rows by the name of the rule; equal ones are under the
+	// empty name.
+	Used map[string]int
+}
+
+// Add counts a row. It reports whether the row is the same for both tools or has a rule.
+func (t *Tally[R]) Add(row R, isSame bool) bool {
+	if t.Used == nil {
+		t.Used = map[string]int{}
+	}
+	if isSame {
+		t.Used[""]++
+		return true
+	}
+	for _, rule := range t.Rules {
+		if rule.fits(row) {
+			t.Used[rule.Name]++
+			return true
+		}
+	}
+	return false
+}
+
+// Check returns what is wrong with the rules: one that no row needs, or whose sentence the
+// page of the format lacks.
+func (t *Tally[R]) Check(page string) []error {
+	var wrong []error
+	for _, rule := range t.Rules {
+		if t.Used[rule.Name] == 0 {
+			wrong = append(wrong, fmt.Errorf("no row differs by the rule %q: remove it", rule.Name))
+		}
+		if !strings.Contains(page, rule.Page) {
+			wrong = append(wrong, fmt.Errorf("the format's page lacks the sentence of the rule %q: %s", rule.Name, rule.Page))
+		}
+	}
+	return wrong
+}
+
+// A Judged is a row with what promptfoo and Gavel say of it.
+type Judged struct {
+	Row          Row
+	Theirs, Ours string
+}
+
+// Rules are the rules about rows.
+var Rules = []Rule[Judged]{
 	{
 		Name: "a number as text", Page: "a number, true or false where an assertion looks for one text is taken as its text",
-		fits: func(row Row, theirs, _ string) bool {
-			kind := strings.TrimPrefix(row.Asserts[0].Type, "not-")
-			_, isText := row.Asserts[0].Value.(string)
-			return theirs == "error" && !isText && slices.Contains([]string{"contains", "icontains", "starts-with"}, kind)
+		fits: func(j Judged) bool {
+			kind := strings.TrimPrefix(j.Row.Asserts[0].Type, "not-")
+			_, isText := j.Row.Asserts[0].Value.(string)
+			return j.Theirs == "error" && !isText && slices.Contains([]string{"contains", "icontains", "starts-with"}, kind)
 		},
 	},
 	{
 		Name: "characters", Page: "`levenshtein` counts characters, not units of UTF-16",
-		fits: func(row Row, _, _ string) bool {
-			return strings.HasSuffix(row.Asserts[0].Type, "levenshtein") && len(utf16.Encode([]rune(row.Output))) > utf8.RuneCountInString(row.Output)
+		fits: func(j Judged) bool {
+			return strings.HasSuffix(j.Row.Asserts[0].Type, "levenshtein") && len(utf16.Encode([]rune(j.Row.Output))) > utf8.RuneCountInString(j.Row.Output)
 		},
 	},
 	{
 		Name: "unreadable patterns", Page: "A mistake is an error with its place and the repair: an unreadable pattern",
-		fits: func(row Row, theirs, ours string) bool {
-			return strings.HasSuffix(row.Asserts[0].Type, "regex") && theirs == "fail 0" && !strings.HasPrefix(ours, "pass") && !strings.HasPrefix(ours, "fail")
+		fits: func(j Judged) bool {
+			return strings.HasSuffix(j.Row.Asserts[0].Type, "regex") && j.Theirs == "fail 0" && !strings.HasPrefix(j.Ours, "pass") && !strings.HasPrefix(j.Ours, "fail")
 		},
 	},
 	{
 		Name: "modifiers", Page: "a pattern may have `(?i:…)`, which Node.js has since 23",
-		fits: func(row Row, theirs, _ string) bool {
-			return row.Asserts[0].Value == "(?i:HELLO)" && theirs == "fail 0"
+		fits: func(j Judged) bool {
+			return j.Row.Asserts[0].Value == "(?i:HELLO)" && j.Theirs == "fail 0"
 		},
 	},
 	{
 		Name: "return in one line", Page: "a `transform` of one line may begin with `return`, and so may `javascript`",
-		fits: func(row Row, theirs, _ string) bool {
-			code, _ := row.Asserts[0].Value.(string)
-			return strings.HasPrefix(code, "return ") && theirs == "fail 0"
+		fits: func(j Judged) bool {
+			code, _ := j.Row.Asserts[0].Value.(string)
+			return strings.HasPrefix(code, "return ") && j.Theirs == "fail 0"
 		},
 	},
 	{
 		Name: "no reason", Page: "a function that fails without a reason fails its test",
-		fits: func(row Row, theirs, ours string) bool {
-			code, _ := row.Asserts[0].Value.(string)
-			return strings.Contains(code, "reason: ''") && theirs == "pass 1" && ours == "fail 1"
+		fits: func(j Judged) bool {
+			code, _ := j.Row.Asserts[0].Value.(string)
+			return strings.Contains(code, "reason: ''") && j.Theirs == "pass 1" && j.Ours == "fail 1"
 		},
 	},
 	{
 		Name: "names of Node.js", Page: "is an error that names it, and no fail of the answer",
-		fits: func(row Row, _, ours string) bool {
-			code, _ := row.Asserts[0].Value.(string)
-			return ours == "error" && (strings.Contains(code, "Intl.") || strings.Contains(code, "toLocaleString"))
+		fits: func(j Judged) bool {
+			code, _ := j.Row.Asserts[0].Value.(string)
+			return j.Ours == "error" && (strings.Contains(code, "Intl.") || strings.Contains(code, "toLocaleString"))
 		},
 	},
 	{
 		Name: "no result", Page: "a function that does not compile, or returns something else than true or false, a number or `{pass, …}`, is an error, not a fail",
-		fits: func(row Row, theirs, ours string) bool {
-			return strings.HasSuffix(row.Asserts[0].Type, "javascript") && theirs == "fail 0" && ours == "error"
+		fits: func(j Judged) bool {
+			return strings.HasSuffix(j.Row.Asserts[0].Type, "javascript") && j.Theirs == "fail 0" && j.Ours == "error"
 		},
 	},
 	{
 		Name: "scores", Page: "a score of a function above 1 counts as 1, and one below 0 as 0",
-		fits: func(row Row, theirs, ours string) bool {
-			verdict, score, _ := strings.Cut(theirs, " ")
+		fits: func(j Judged) bool {
+			verdict, score, _ := strings.Cut(j.Theirs, " ")
 			n, err := strconv.ParseFloat(score, 64)
-			return strings.HasSuffix(row.Asserts[0].Type, "javascript") && err == nil && n > 1 && ours == verdict+" 1"
+			return strings.HasSuffix(j.Row.Asserts[0].Type, "javascript") && err == nil && n > 1 && j.Ours == verdict+" 1"
 		},
 	},
 }
 
-// RuleOf returns the name of the first rule of a row that differs; empty for a row that
-// does not, and for one without a rule.
-func RuleOf(row Row, theirs, ours string) string {
-	if theirs == ours {
-		return ""
-	}
-	for _, rule := range Rules {
-		if rule.fits(row, theirs, ours) {
-			return rule.Name
-		}
-	}
-	return ""
+// A FilledTemplate is a template with what Nunjucks and Gavel make of it.
+type FilledTemplate struct {
+	Text         string
+	Theirs, Ours Filled
+	// Refused means that Gavel names something that it does not read.
+	Refused bool
 }
 
-// A TemplateRule is about templates that Gavel fills in otherwise on purpose.
-type TemplateRule struct {
-	Name string
-	// Page is what the page of the format says of it.
-	Page string
-	// fits reports whether a template that differs is one of the rule's. Refused is
-	// whether Gavel names what it does not read.
-	fits func(text string, theirs, ours Filled, refused bool) bool
-}
-
-// TemplateRules are all rules about templates.
-var TemplateRules = []TemplateRule{
+// TemplateRules are the rules about templates.
+var TemplateRules = []Rule[FilledTemplate]{
 	{
 		Name: "refused by name", Page: "a row with one of these or with an `{{ env.X }}` that `env` of the file does not set is skipped, and a warning names the line",
-		fits: func(_ string, _, _ Filled, refused bool) bool { return refused },
+		fits: func(f FilledTemplate) bool { return f.Refused },
 	},
 	{
 		Name: "objects are JSON", Page: "an object, and a list that has one, is filled in as compact JSON, not as `[object Object]`",
-		fits: func(_ string, theirs, ours Filled, _ bool) bool {
-			return !ours.Failed && (strings.Contains(theirs.Text, "[object Object]") || strings.Contains(theirs.Text, "%5Bobject%20Object%5D"))
+		fits: func(f FilledTemplate) bool {
+			return !f.Ours.Failed && (strings.Contains(f.Theirs.Text, "[object Object]") || strings.Contains(f.Theirs.Text, "%5Bobject%20Object%5D"))
 		},
 	},
 	{
 		Name: "typing errors", Page: "a tag or a `raw` that is never closed, a name with a quote or a sign such as `@`, and a comparison behind a test (`is odd == true`)",
-		fits: func(text string, _, ours Filled, refused bool) bool {
-			return ours.Failed && !refused && slices.Contains([]string{"{% raw %}x", "{{ `x` }}", "{{ @ }}", "{{ n is odd == true }}"}, text)
+		fits: func(f FilledTemplate) bool {
+			return f.Ours.Failed && !f.Refused && slices.Contains([]string{"{% raw %}x", "{{ `x` }}", "{{ @ }}", "{{ n is odd == true }}"}, f.Text)
 		},
 	},
 	{
 		Name: "vars", Page: "`{{ vars }}` has all variables, unless one of them has that name",
-		fits: func(text string, theirs, ours Filled, _ bool) bool {
-			return strings.HasPrefix(text, "{{ vars") && theirs.Text == "" && !ours.Failed
+		fits: func(f FilledTemplate) bool {
+			return strings.HasPrefix(f.Text, "{{ vars") && f.Theirs.Text == "" && !f.Ours.Failed
 		},
 	},
 	{
 		Name: "powers", Page: "the last digits of a power (`**`) may differ",
-		fits: func(text string, theirs, ours Filled, _ bool) bool {
-			a, err := strconv.ParseFloat(theirs.Text, 64)
-			b, wrong := strconv.ParseFloat(ours.Text, 64)
-			return strings.Contains(text, "**") && err == nil && wrong == nil && math.Abs(a-b) <= 1e-14*math.Abs(a)
+		fits: func(f FilledTemplate) bool {
+			a, err := strconv.ParseFloat(f.Theirs.Text, 64)
+			b, wrong := strconv.ParseFloat(f.Ours.Text, 64)
+			return strings.Contains(f.Text, "**") && err == nil && wrong == nil && math.Abs(a-b) <= 1e-14*math.Abs(a)
 		},
 	},
 }
 
-// TemplateRuleOf returns the name of the first rule of a template that differs; empty
-// for one that does not, and for one without a rule.
-func TemplateRuleOf(text string, theirs, ours Filled, refused bool) string {
-	if theirs == ours || theirs.Failed && ours.Failed {
-		return ""
-	}
-	for _, rule := range TemplateRules {
-		if rule.fits(text, theirs, ours, refused) {
-			return rule.Name
-		}
-	}
-	return ""
+// A JudgedTest is a test of a structure, as JSON, with what promptfoo and Gavel say of its
+// rows.
+type JudgedTest struct {
+	Test         string
+	Theirs, Ours []string
 }
 
-// A StructureRule is about tests of structures whose rows Gavel judges otherwise on
-// purpose.
-type StructureRule struct {
-	Name string
-	// Page is what the page of the format says of it.
-	Page string
-	// fits reports whether a test that differs is one of the rule's, by its JSON.
-	fits func(test string, theirs, ours []string) bool
-}
-
-// StructureRules are all rules about structures.
-var StructureRules = []StructureRule{
+// StructureRules are the rules about structures.
+var StructureRules = []Rule[JudgedTest]{
 	{
 		Name: "repeats are samples", Page: "`repeat` takes several samples of a case, and makes no further rows",
-		fits: func(test string, theirs, ours []string) bool {
-			return strings.Contains(test, `"repeat":2`) && slices.Equal(theirs, slices.Sorted(slices.Values(slices.Concat(ours, ours))))
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, `"repeat":2`) && slices.Equal(j.Theirs, slices.Sorted(slices.Values(slices.Concat(j.Ours, j.Ours))))
 		},
 	},
 	{
 		Name: "return in one line", Page: "a `transform` of one line may begin with `return`",
-		fits: func(test string, theirs, _ []string) bool {
-			return strings.Contains(test, `"transform":"return output`) && slices.Equal(theirs, []string{"error"})
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, `"transform":"return output`) && slices.Equal(j.Theirs, []string{"error"})
 		},
 	},
 	{
 		Name: "objects are JSON", Page: "an object, and a list that has one, is filled in as compact JSON, not as `[object Object]`",
-		fits: func(test string, theirs, ours []string) bool {
-			return strings.Contains(test, `{"k":`) && slices.Equal(theirs, []string{"fail 0"}) && slices.Equal(ours, []string{"pass 1"})
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, `{"k":`) && slices.Equal(j.Theirs, []string{"fail 0"}) && slices.Equal(j.Ours, []string{"pass 1"})
 		},
 	},
 }
 
-// StructureRuleOf returns the name of the first rule of a test that differs; empty for one
-// that does not, and for one without a rule.
-func StructureRuleOf(test string, theirs, ours []string) string {
-	if slices.Equal(theirs, ours) {
-		return ""
-	}
-	for _, rule := range StructureRules {
-		if rule.fits(test, theirs, ours) {
-			return rule.Name
-		}
-	}
-	return ""
-}
+// A SuiteTest is a test of AgentV, as JSON, with the answer that it is about and what
+// AgentV and Gavel say of it.
+type SuiteTest struct{ Answer, Test, Theirs, Ours string }
 
-// A SuiteRule is about tests of AgentV that Gavel judges otherwise on purpose.
-type SuiteRule struct {
-	Name string
-	// Page is what the page of the format says of it.
-	Page string
-	// fits reports whether a test that differs is one of the rule's, by the answer and
-	// its JSON.
-	fits func(answer, test, theirs, ours string) bool
-}
-
-// SuiteRules are all rules about suites of AgentV.
-var SuiteRules = []SuiteRule{
+// SuiteRules are the rules about suites of AgentV.
+var SuiteRules = []Rule[SuiteTest]{
 	{
 		Name: "white space alone", Page: "A text of `starts-with` or `ends-with` that is white space alone is an error",
-		fits: func(_, test, _, ours string) bool {
-			return strings.Contains(test, `s-with","value":" "`) && ours == "error"
+		fits: func(s SuiteTest) bool {
+			return strings.Contains(s.Test, `s-with","value":" "`) && s.Ours == "error"
 		},
 	},
 	{
 		Name: "fields without match", Page: "A field of `field-accuracy` without `match` is compared exactly",
-		fits: func(_, test, theirs, _ string) bool {
-			return strings.Contains(test, `"field-accuracy"`) && !strings.Contains(test, `"match"`) && theirs == "fail 0"
+		fits: func(s SuiteTest) bool {
+			return strings.Contains(s.Test, `"field-accuracy"`) && !strings.Contains(s.Test, `"match"`) && s.Theirs == "fail 0"
 		},
 	},
 	{
 		Name: "weights of members", Page: "A member of a `composite` may have its own `weight`",
-		fits: func(_, test, theirs, _ string) bool {
-			return strings.Contains(test, `"composite"`) && strings.Contains(test, `"weight":`) && theirs == "fail 0.5"
+		fits: func(s SuiteTest) bool {
+			return strings.Contains(s.Test, `"composite"`) && strings.Contains(s.Test, `"weight":`) && s.Theirs == "fail 0.5"
 		},
 	},
-}
-
-// SuiteRuleOf returns the name of the first rule of a test that differs; empty for one that
-// does not, and for one without a rule.
-func SuiteRuleOf(answer, test, theirs, ours string) string {
-	if theirs == ours {
-		return ""
-	}
-	for _, rule := range SuiteRules {
-		if rule.fits(answer, test, theirs, ours) {
-			return rule.Name
-		}
-	}
-	return ""
 }

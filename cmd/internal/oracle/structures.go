@@ -1,13 +1,10 @@
 package oracle
 
 import (
-	"crypto/sha256"
 	_ "embed" // for the answers
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A Structure is a promptfooconfig.json in which parts of the file act on each other. The
@@ -231,22 +228,7 @@ var structured string
 // description of their test, sorted. The error says that the structures are other ones
 // than promptfoo judged.
 func RecordedStructures(structures []Structure) ([]map[string][]string, error) {
-	head, answers, _ := strings.Cut(structured, "\n")
-	if want := StructuresHead(structures); head != want {
-		return nil, fmt.Errorf("the answers begin with %q, and of these structures they begin with %q: run the program in the folder ask", head, want)
-	}
-	var all []map[string][]string
-	for line := range strings.Lines(answers) {
-		rows := map[string][]string{}
-		if err := json.Unmarshal([]byte(line), &rows); err != nil {
-			return nil, err
-		}
-		all = append(all, rows)
-	}
-	if len(all) != len(structures) {
-		return nil, fmt.Errorf("there are answers of %d of %d structures", len(all), len(structures))
-	}
-	return all, nil
+	return decoded[map[string][]string](structured, StructuresHead(structures), len(structures))
 }
 
 // StructuresHead returns the first line of the answers to structures.
@@ -255,6 +237,5 @@ func StructuresHead(structures []Structure) string {
 	if err != nil {
 		return err.Error()
 	}
-	sum := sha256.Sum256(raw)
-	return "promptfoo " + Version + " " + hex.EncodeToString(sum[:8])
+	return Head(raw)
 }

@@ -1,10 +1,7 @@
 package oracle
 
 import (
-	"crypto/sha256"
 	_ "embed" // for the answers
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,26 +119,10 @@ var filled string
 // RecordedTemplates returns what Nunjucks made of each template. The error says that the
 // templates are other ones than Nunjucks filled in.
 func RecordedTemplates(templates []string) ([]Filled, error) {
-	head, answers, _ := strings.Cut(filled, "\n")
-	if want := TemplatesHead(templates); head != want {
-		return nil, fmt.Errorf("the texts begin with %q, and of these templates they begin with %q: run the program in the folder ask", head, want)
-	}
-	var all []Filled
-	for line := range strings.Lines(answers) {
-		var f Filled
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	if len(all) != len(templates) {
-		return nil, fmt.Errorf("there are %d texts of %d templates", len(all), len(templates))
-	}
-	return all, nil
+	return decoded[Filled](filled, TemplatesHead(templates), len(templates))
 }
 
 // TemplatesHead returns the first line of the texts of the templates.
 func TemplatesHead(templates []string) string {
-	sum := sha256.Sum256([]byte(Variables + "\n" + strings.Join(templates, "\x00")))
-	return "nunjucks " + NunjucksVersion + " " + hex.EncodeToString(sum[:8])
+	return head("nunjucks "+NunjucksVersion, Variables+"\n"+strings.Join(templates, "\x00"))
 }
