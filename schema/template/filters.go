@@ -447,22 +447,26 @@ func (c *call) fields(items []any, of any) ([]any, error) {
 	return values, nil
 }
 
+// listOf returns the list of the value or, with the name of a field, the field of each of
+// its items.
+func (c *call) listOf(name any) ([]any, error) {
+	if !truthy(name) {
+		return c.list()
+	}
+	items, err := c.items()
+	if err != nil {
+		return nil, err
+	}
+	return c.fields(items, name)
+}
+
 func join(c *call) (any, error) {
-	list, isList := c.value.([]any)
-	if name := c.arg(1); truthy(name) {
-		items, err := c.items()
-		if err != nil {
-			return nil, err
-		}
-		if list, err = c.fields(items, name); err != nil {
-			return nil, err
-		}
-	} else if !isList {
-		return nil, c.wrong("a list")
+	list, err := c.listOf(c.arg(1))
+	if err != nil {
+		return nil, err
 	}
 	by := ""
 	if truthy(c.arg(0)) {
-		var err error
 		if by, err = c.string(c.arg(0)); err != nil {
 			return nil, err
 		}
@@ -650,20 +654,11 @@ func toList(c *call) (any, error) {
 }
 
 func sum(c *call) (any, error) {
-	list, isList := c.value.([]any)
-	if name := c.arg(0); truthy(name) {
-		items, err := c.items()
-		if err != nil {
-			return nil, err
-		}
-		if list, err = c.fields(items, name); err != nil {
-			return nil, err
-		}
-	} else if !isList {
-		return nil, c.wrong("a list")
+	list, err := c.listOf(c.arg(0))
+	if err != nil {
+		return nil, err
 	}
 	total := any(0.0)
-	var err error
 	for _, v := range list {
 		if total, err = c.x.sum(c.at, total, v); err != nil {
 			return nil, err
