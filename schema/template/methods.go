@@ -98,7 +98,7 @@ var methods = map[string]map[string]function{
 		"trimEnd":   plain(func(s string) string { return strings.TrimRightFunc(s, isSpace) }),
 		"includes":  about(containsText), "startsWith": about(strings.HasPrefix), "endsWith": about(strings.HasSuffix),
 		"indexOf": place(strings.Index), "lastIndexOf": place(strings.LastIndex),
-		"slice": part(relative), "substring": part(absolute), "charAt": character, "at": itemAt, "concat": concatText, "repeat": repeat, "split": split_,
+		"slice": part(relative), "substring": part(absolute), "charAt": character, "at": itemAt, "concat": concatText, "repeat": repeat, "split": splitText,
 		"padStart": pad(true), "padEnd": pad(false), "replace": substitute(1), "replaceAll": substitute(-1),
 	},
 	"list": {
@@ -241,7 +241,7 @@ func repeat(c *call) (any, error) {
 	return strings.Repeat(c.own(), int(n)), nil
 }
 
-func split_(c *call) (any, error) {
+func splitText(c *call) (any, error) {
 	if len(c.args) > 1 {
 		return nil, c.second()
 	}
@@ -287,11 +287,11 @@ func pad(before bool) function {
 		for len(u) < int(missing) {
 			u = append(u, u...)
 		}
-		if fill := ofUnits(u[:int(missing)]); before {
+		fill := ofUnits(u[:int(missing)])
+		if before {
 			return fill + s, nil
-		} else {
-			return s + fill, nil
 		}
+		return s + fill, nil
 	}
 }
 
