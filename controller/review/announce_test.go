@@ -35,13 +35,7 @@ func newTalk(t *testing.T) *fixture {
 	return d
 }
 
-// over is a time that is over at once, and never one that does not end.
-func over(time.Duration) <-chan time.Time {
-	c := make(chan time.Time)
-	close(c)
-	return c
-}
-
+// never is a time that does not end.
 func never(time.Duration) <-chan time.Time { return nil }
 
 // history are the writes to the head, oldest first.
