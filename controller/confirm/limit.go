@@ -71,11 +71,17 @@ func (l Limit) Judge(cases []Measured) LimitResult {
 	if once.State != LimitOpen || slices.ContainsFunc(cases, func(m Measured) bool { return len(m.Values) < 1+Rounds }) {
 		return once
 	}
+	if stale && slices.ContainsFunc(cases, func(m Measured) bool { return !slices.ContainsFunc(m.Values[1:1+Rounds], isKnown) }) {
+		return once // both rounds of a case failed, so that nothing replaces its first value
+	}
 	if stale {
 		return l.judge(cases, 1, 1+Rounds)
 	}
 	return l.judge(cases, 0, 1+Rounds)
 }
+
+// isKnown reports whether a measurement did not fail.
+func isKnown(value float64) bool { return !math.IsNaN(value) }
 
 // judge compares the mean of some of the measurements with the limit.
 func (l Limit) judge(cases []Measured, from, to int) LimitResult {

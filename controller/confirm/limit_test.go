@@ -158,3 +158,17 @@ func TestLimitSpared(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeWithoutFurtherMeasurements: a limit stays open if the first value of a case may
+// not prove a fall and both further measurements failed; its numbers are known.
+func TestJudgeWithoutFurtherMeasurements(t *testing.T) {
+	var cases []confirm.Measured
+	for i := range 10 {
+		cases = append(cases, confirm.Measured{Weight: 1, Cluster: string(rune('a' + i)), Values: []float64{float64(-(i % 2)), -1, -1}, Stale: true})
+	}
+	cases[3].Values[1], cases[3].Values[2] = math.NaN(), math.NaN()
+	got := confirm.Limit{Least: -.1, Paired: true}.Judge(cases)
+	if got.State != confirm.LimitOpen || got.Rounds != 1 || math.Abs(got.Mean+.5) > 1e-9 || math.IsNaN(got.Margin) {
+		t.Errorf("the limit is %+v, want an open one with the mean of the first measurements", got)
+	}
+}
