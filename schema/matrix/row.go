@@ -28,6 +28,10 @@ type row struct {
 	need           string // an unsupported need of the row, apart from its test's
 }
 
+// maxVariable bounds the text of a variable with others in it, in bytes. One that would be
+// longer stays as it is written.
+const maxVariable = 1 << 20
+
 // maxNested bounds how often variables are filled into variables.
 const maxNested = 5
 
@@ -155,6 +159,9 @@ func (c *compiler) replaceNames(vars template.Variables, names []string) (replac
 			if by, err = c.engine.Fill(vars, "{{"+of+"}}"); err != nil {
 				continue // it is too long, and an error where it is used
 			}
+		}
+		if len(s)+len(by)+strings.Count(by, "$")*len(s) > maxVariable {
+			continue
 		}
 		vars[name], _ = json.Marshal(s[:at[0]] + expanded(by, s, at) + s[at[1]:]) // a text
 		replaced = true
