@@ -424,7 +424,7 @@ func (x *execution) field(at int, whole any, name string) (any, error) {
 				return ofUnits(c[n : n+1]), x.make(at, len(v)/16)
 			}
 		case name == "length":
-			return float64(length(v)), nil
+			return float64(length(v)), x.make(at, len(v)/16)
 		}
 	}
 	if members[""][name] || members[kind(whole)][name] {

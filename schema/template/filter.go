@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -123,9 +124,9 @@ func (c *call) items() ([]any, error) {
 	case []any:
 		return v, c.x.make(c.at, len(v))
 	case string:
-		return letters(v), c.x.make(c.at, len(v))
+		return c.x.letters(c.at, v)
 	case marked:
-		return letters(string(v)), c.x.make(c.at, len(v))
+		return c.x.letters(c.at, string(v))
 	}
 	return newList(0), nil
 }
@@ -221,8 +222,11 @@ func calling(name token, f function, value expr, given arguments) expr {
 			c.args = append(c.args, o)
 		}
 		out, err := f(c)
-		if s, ok := out.(string); ok && err == nil {
-			err = x.make(name.at, len(s))
+		switch s := out.(type) {
+		case string:
+			err = cmp.Or(err, x.make(name.at, len(s)))
+		case marked:
+			err = cmp.Or(err, x.make(name.at, len(s)))
 		}
 		return out, err
 	}

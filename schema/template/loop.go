@@ -87,15 +87,15 @@ func (l *loop) items(x *execution, value any) ([]any, error) {
 	case []any:
 		return v, nil
 	case marked:
-		return letters(string(v)), x.make(l.at, len(v))
+		return x.letters(l.at, string(v))
 	case string:
-		items := letters(v)
+		items, err := x.letters(l.at, v)
 		for i := range items {
 			if len(l.names) > 1 {
 				items[i] = append(newList(2), strconv.Itoa(i), items[i])
 			}
 		}
-		return items, x.make(l.at, 4*len(v))
+		return items, err
 	case *Object:
 		if len(l.names) == 1 {
 			return nil, nil

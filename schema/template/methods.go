@@ -254,7 +254,7 @@ func splitText(c *call) (any, error) {
 		return nil, err
 	}
 	if by == "" {
-		return letters(s), c.x.make(c.at, len(s)*16)
+		return c.x.letters(c.at, s)
 	}
 	list := newList(1)
 	for piece := range strings.SplitSeq(s, by) {

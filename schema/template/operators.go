@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -196,7 +197,7 @@ func contains(x *execution, at int, whole, part any) (bool, error) {
 		return slices.ContainsFunc(w, func(item any) bool { return strictEqual(item, part) }), x.make(at, len(w)/16)
 	case string:
 		s, err := x.compared(at, part)
-		return containsText(w, s), err
+		return containsText(w, s), cmp.Or(err, x.make(at, len(w)/16))
 	case *Object:
 		s, err := x.compared(at, part)
 		_, has := w.Values[s]

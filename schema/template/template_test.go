@@ -126,6 +126,10 @@ func TestFillBounds(t *testing.T) {
 	for _, text := range []string{
 		nested,
 		"{{ range(1000000000) }}",
+		"{% set x = 'a' | center(1000000) %}{% for i in range(9000) %}{{ x.length }}{% endfor %}",
+		"{% set x = 'a' | center(1000000) %}{% for i in range(9000) %}{% if 'b' in x %}{% endif %}{% endfor %}",
+		"{% set x = 'a' | center(1000000) %}{% for i in range(9000) %}{% set y = x | escape %}{% endfor %}",
+		"{% set x = 'a' | center(1000000) %}{{ x | list | length }}", "{% set x = 'a' | center(1000000) %}{{ x.split('') | length }}", "{% set x = 'a' | center(1000000) %}{% for c in x %}{% endfor %}",
 		"{% set x = 'ab' %}{% for i in range(64) %}{% set x = x ~ x %}{% endfor %}{{ x }}",
 		"{% set x = [1] %}{% for i in range(64) %}{% set x = [x, x] %}{% endfor %}{{ x }}",
 		"{% set x = [1] %}{% for i in range(5000) %}{% set x = [x] %}{% endfor %}{{ x }}",

@@ -149,11 +149,13 @@ func replace(c *call) (any, error) {
 		return nil, err
 	}
 	if old == "" {
-		parts := letters(s)
-		if err := c.x.make(c.at, (len(parts)+2)*(len(by)+4)); err != nil {
+		if err := c.x.make(c.at, (len(s)+2)*(len(by)+4)); err != nil {
 			return nil, err
 		}
-		return marking(by+strings.ReplaceAll(s, "", by)[len(by)*min(1, len(parts)):], isMarked), nil
+		if s == "" {
+			return marking(by+by, isMarked), nil
+		}
+		return marking(strings.ReplaceAll(s, "", by), isMarked), nil
 	}
 	n := strings.Count(s, old)
 	if most := c.arg(2); !isUndefined(most) && most != -1.0 {

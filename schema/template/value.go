@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Values are as JavaScript has them: nil is its null, float64 and json.Number its
@@ -432,21 +433,26 @@ func ofUnits(u []uint16) string { return string(utf16.Decode(u)) }
 
 // length counts the units of a text in UTF-16.
 func length(s string) int {
-	n := 0
-	for _, r := range s {
-		n += utf16.RuneLen(r)
+	n := utf8.RuneCountInString(s)
+	for i := range len(s) {
+		if s[i] >= 0xf0 { // begins a character of two units
+			n++
+		}
 	}
 	return n
 }
 
 // letters returns a text as a list of its units.
-func letters(s string) []any {
+func (x *execution) letters(at int, s string) ([]any, error) {
+	if err := x.make(at, len(s)*16); err != nil {
+		return nil, err
+	}
 	u := units(s)
 	list := newList(len(u))
 	for i := range u {
 		list = append(list, ofUnits(u[i:i+1]))
 	}
-	return list
+	return list, nil
 }
 
 // isSpace reports whether JavaScript's \s is a character.
