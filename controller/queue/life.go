@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // live renews the worker's sign of life.
@@ -18,7 +20,8 @@ func (w *Worker) live(ctx context.Context) error {
 }
 
 // rounds is the number of its own signs of life after which a worker considers others
-// dead when the database returns: they return, too.
+// dead when the database returns: they return, too. After as many it gives back a task
+// that it does not have.
 const rounds = 3
 
 // A caution counts the signs of life since the database was unavailable.
@@ -35,11 +38,64 @@ func (c *caution) trusts(err error) bool {
 	return *c >= rounds
 }
 
+// count counts a task that the worker has begun or ended.
+func (w *Worker) count(id int64, by int) {
+	w.hasMu.Lock()
+	defer w.hasMu.Unlock()
+	if w.has[id] += by; w.has[id] == 0 {
+		delete(w.has, id)
+	}
+}
+
+// lacking adds one to the number of looks at which the worker had none of these tasks in
+// turn, and forgets all others.
+func (w *Worker) lacking(before map[int64]int, running []int64) map[int64]int {
+	w.hasMu.Lock()
+	defer w.hasMu.Unlock()
+	now := map[int64]int{}
+	for _, id := range running {
+		if w.has[id] == 0 {
+			now[id] = before[id] + 1
+		}
+	}
+	return now
+}
+
+// giveBack makes tasks available again that run in the queue by this worker, and that it
+// does not have: the database's answer to its look for tasks was lost, or the report of a
+// task's end was. It takes several looks, since a task may be about to begin or to end.
+// A try that nobody made does not count. It returns how often tasks were lacking.
+func (w *Worker) giveBack(ctx context.Context, lacking map[int64]int) (map[int64]int, error) {
+	rows, err := w.cfg.Queue.pool.Query(ctx, "SELECT id FROM river_job WHERE state = 'running' AND kind = 'case' AND attempted_by[array_upper(attempted_by, 1)] = $1", w.id)
+	if err != nil {
+		return lacking, err
+	}
+	running, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return lacking, err
+	}
+	lacking = w.lacking(lacking, running)
+	var lost []int64
+	for id, n := range lacking {
+		if n >= rounds {
+			lost = append(lost, id)
+		}
+	}
+	if len(lost) == 0 {
+		return lacking, nil
+	}
+	_, err = w.cfg.Queue.pool.Exec(ctx, `UPDATE river_job SET state = 'available', scheduled_at = now(), attempt = greatest(attempt - 1, 0)
+		WHERE id = ANY($1) AND state = 'running' AND attempted_by[array_upper(attempted_by, 1)] = $2`, lost, w.id)
+	return lacking, err
+}
+
 // beating gives signs of life until ctx ends, and takes over the tasks of dead workers.
+// It also gives back its own tasks that got lost.
 func (w *Worker) beating(ctx context.Context) {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	seen := caution(rounds) // no absence yet
+	lacking := map[int64]int{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -49,6 +105,12 @@ func (w *Worker) beating(ctx context.Context) {
 		err := withDeadline(ctx, w.live)
 		if seen.trusts(err) {
 			err = withDeadline(ctx, w.cfg.Queue.adopt)
+		}
+		if err == nil {
+			err = withDeadline(ctx, func(ctx context.Context) (err error) {
+				lacking, err = w.giveBack(ctx, lacking)
+				return err
+			})
 		}
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Failed(fmt.Errorf("give a sign of life: %w", err))

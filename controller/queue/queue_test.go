@@ -229,6 +229,37 @@ func as(t *testing.T, address, role string) string {
 	return u.String()
 }
 
+// TestATaskThatItsWorkerDoesNotHave: the database gave it to a worker, and the answer was
+// lost, or the report of its end was. The worker gives it back, and nothing counts as a try.
+func TestATaskThatItsWorkerDoesNotHave(t *testing.T) {
+	t.Parallel()
+	url := tables.URL(t)
+	q, db := open(t, url), outside(t, url)
+	judged := make(chan error, 1)
+	go func() {
+		outs, err := judgeBatch(t.Context(), q, batch("given"))
+		if err == nil && outs[0].Stopped {
+			err = errors.New("the case has no outcome")
+		}
+		judged <- err
+	}()
+	db.exec("INSERT INTO queue_workers (id, programs, until) VALUES ('other', false, 'infinity')")
+	db.await("UPDATE river_job SET state = 'running', attempted_by = '{other}', attempt = max_attempts, attempted_at = now() WHERE state = 'available'")
+	start(t, queue.WorkerConfig{Queue: q, Judge: polite})
+	db.await("UPDATE river_job SET attempted_by = ARRAY[w.id] FROM queue_workers w WHERE w.id <> 'other'")
+	select {
+	case err := <-judged:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(40 * time.Second):
+		t.Fatal("nobody judges the case")
+	}
+	if db.exec("SELECT FROM river_job WHERE state = 'completed' AND attempt = max_attempts") != 1 {
+		t.Error("the task took a try that nobody made")
+	}
+}
+
 // exec returns how many rows a statement is about.
 func (o outsider) exec(text string, args ...any) int64 {
 	o.Helper()

@@ -22,7 +22,7 @@ import (
 
 // periodic are the statements that depend on how long a run takes, and not on how many
 // cases it has: signs of life, looks for outcomes and tasks, and shares of limits.
-var periodic = regexp.MustCompile(`queue_workers|queue_targets|queue_shares|WITH gone AS|river_leader|river_queue|river_client|pg_notify|(?i)^(un)?listen|-- ping|underway|s\.slots|JobGetAvailable`)
+var periodic = regexp.MustCompile(`queue_workers|queue_targets|queue_shares|WITH gone AS|river_leader|river_queue|river_client|pg_notify|attempted_by\[array|(?i)^(un)?listen|-- ping|underway|s\.slots|JobGetAvailable`)
 
 // A load is cases whose statements are counted.
 type load struct {

@@ -62,6 +62,10 @@ type Worker struct {
 
 	mu   sync.Mutex
 	runs map[string]*runState // guarded by mu
+
+	// has are the tasks that the worker has, by how often at the same time.
+	hasMu sync.Mutex
+	has   map[int64]int // guarded by hasMu
 }
 
 // A runState is recently read data about a run.
@@ -85,7 +89,7 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
 	}
-	return &Worker{cfg: cfg, id: newID(), runs: map[string]*runState{}}
+	return &Worker{cfg: cfg, id: newID(), runs: map[string]*runState{}, has: map[int64]int{}}
 }
 
 // Ready reports whether the worker has recently given a sign of life to the database,
@@ -192,6 +196,8 @@ type tasks struct {
 
 // Work judges a task and completes it together with its outcome.
 func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
+	w.count(job.ID, 1)
+	defer w.count(job.ID, -1)
 	ctx, span := w.cfg.Tracer.Root(ctx, "job", job.Args.Trace)
 	span.Kind(tracing.Consumer).Text("gavel.digest", job.Args.D).Int("gavel.attempt", int64(job.Attempt))
 	defer func() { span.End(err) }()
