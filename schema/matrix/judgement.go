@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,6 +261,9 @@ func (j *judgement) unique(name string) string {
 // following matches the part after a type in a table: (threshold): value.
 var following = lazyregexp.New(`^(?:\(([^()]*)\))?(?::([\s\S]*))?$`)
 
+// plainNumber matches the numbers that promptfoo reads in brackets.
+var plainNumber = lazyregexp.New(`^\d+(?:\.\d+)?$`)
+
 // older maps prefixes before a colon to types of assertions.
 var older = map[string]string{"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
 
@@ -271,7 +273,8 @@ var sourced = lazyregexp.New(`^file://[^\n]*\.(?:(py)|[cm]?[jt]s)(?::[\w.]+)?$`)
 // inTables are the default thresholds of assertions in a table.
 var inTables = map[string]float64{
 	"similar": likenessInTables, "similar:cosine": likenessInTables, "similar:dot": likenessInTables, "similar:euclidean": likenessInTables,
-	"answer-relevance": 0.75, "classifier": 0.75, "levenshtein": 0.75,
+	"answer-relevance": 0.75, "classifier": 0.75, "levenshtein": 0.75, "starts-with": 0.75, "rouge-n": 0.75, "perplexity": 0.75, "perplexity-score": 0.75,
+	"context-faithfulness": 0.75, "context-recall": 0.75, "context-relevance": 0.75,
 }
 
 // shortForm reads an assertion in the form of tables: type(threshold): value, or the
@@ -301,7 +304,8 @@ func shortForm(s string) (written, *template.MistakeError) {
 	least, isSet := inTables[kind]
 	if strings.HasPrefix(plain[len(kind):], "(") {
 		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		if err != nil || !plainNumber.MatchString(m[1]) {
+			a.need = corrected
 			return a, &template.MistakeError{
 				Message: fmt.Sprintf("the threshold of %s is %q", a.Type, m[1]),
 				Hint:    fmt.Sprintf("write a number with a point, as in %s(0.5), or equals: before a text that the answer has to equal", a.Type),

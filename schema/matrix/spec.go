@@ -333,7 +333,7 @@ func divided(s string) ([]string, error) {
 var (
 	// closing matches a part in quotes, with inner quotes.
 	closing = lazyregexp.New(`^"(?:[^"\\]|""|\\.)*"`)
-	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`)
+	quotes  = strings.NewReplacer(`""`, `"`, `\"`, `"`, `\\`, `\`)
 )
 
 // list reads a list of texts. The error describes another value.

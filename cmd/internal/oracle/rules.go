@@ -228,3 +228,58 @@ var SuiteRules = []Rule[SuiteTest]{
 		},
 	},
 }
+
+// A ReadCell is a cell of a table with what promptfoo and Gavel read in it.
+type ReadCell struct {
+	Text         string
+	Theirs, Ours Cell
+}
+
+// CellRules are the rules about cells.
+var CellRules = []Rule[ReadCell]{
+	{
+		Name: "white space", Page: "white space around the value of a cell is dropped",
+		fits: func(c ReadCell) bool {
+			value, isText := c.Theirs.Value.(string)
+			c.Theirs.Value = strings.TrimSpace(value)
+			return isText && c.Theirs.String() == c.Ours.String()
+		},
+	},
+	{
+		Name: "no value", Page: "a cell without the value that its assertion needs is an error",
+		fits: func(c ReadCell) bool {
+			texts, isList := c.Theirs.Value.([]any)
+			return c.Ours.Failed && !strings.Contains(c.Text, "(") && (c.Theirs.Value == nil || c.Theirs.Value == "" || isList && len(texts) == 0)
+		},
+	},
+	{
+		Name: "objects", Page: "`trajectory:step-count` and `trajectory:tool-args-match` need an object as their value, which no cell has",
+		fits: func(c ReadCell) bool {
+			return c.Ours.Failed && (strings.Contains(c.Text, "trajectory:step-count") || strings.Contains(c.Text, "trajectory:tool-args-match"))
+		},
+	},
+	{
+		Name: "no number", Page: "brackets without a number such as 1 or 0.5 are an error",
+		fits: func(c ReadCell) bool {
+			return c.Ours.Failed && c.Theirs.Value == c.Text && strings.Contains(c.Text, "(")
+		},
+	},
+	{
+		Name: "brackets", Page: "a number in brackets is the threshold of every type",
+		fits: func(c ReadCell) bool {
+			c.Ours.Threshold = c.Theirs.Threshold
+			return c.Theirs.Threshold == nil && strings.Contains(c.Text, "(") && (c.Ours.String() == c.Theirs.String() || strings.TrimSpace(fmt.Sprint(c.Theirs.Value)) == c.Ours.Value)
+		},
+	},
+	{
+		Name: "types", Page: "a cell may also have `ends-with`, `select-best`, `max-score`, `human`, `similar:cosine`, `similar:dot` and `similar:euclidean`",
+		fits: func(c ReadCell) bool {
+			kind := strings.TrimPrefix(c.Text, "not-")
+			return slices.ContainsFunc([]string{"ends-with", "select-best", "max-score", "human", "assert-set", "similar:"}, func(name string) bool { return strings.HasPrefix(kind, name) })
+		},
+	},
+	{
+		Name: "names of files", Page: "`file://check.py` and `file://check.js:name` are the assertions of these files",
+		fits: func(c ReadCell) bool { return strings.HasPrefix(c.Text, "file://check.") && !c.Ours.Failed },
+	},
+}

@@ -18,7 +18,7 @@ import (
 var files = []struct {
 	name  string
 	write func(node, modules, out string) error
-}{{"nunjucks.jsonl", fill}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask}}
+}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask}}
 
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
