@@ -233,6 +233,8 @@ type Policy struct {
 	// Best makes the best sample's result the result of the case; otherwise all of them
 	// count.
 	Best bool `json:",omitempty"`
+	// Every passes the case only if each sample passes by itself, and none is an error.
+	Every bool `json:",omitempty"`
 	// Whole makes an attempt an error if one of its samples is an error.
 	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.

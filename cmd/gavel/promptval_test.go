@@ -25,9 +25,9 @@ func TestPromptvalExample(t *testing.T) {
 		"invoices/totals":      "fail 0.00 of 10 120 and 240 are 360 and not 380; the check does not see it.",
 		"plans/no_hotel":       "fail 9.00 of 10 search_hotels was called once, expected never",
 		"plans/rainy_day":      "pass 8.50 of 10 passed on attempt 2: Times and ways are there.",
-		"plans/shorter_prompt": "pass 6.50 of 10 The opening hours are missing.",
-		"plans/tone":           "pass 8.75 of 10 Friendly, and right for March.",
-		"plans/weekend":        "pass 8.85 of 10 A plan that can be followed; nothing is said about dinner.",
+		"plans/shorter_prompt": "pass 6.50 of 10 The opening hours are missing. (6 of 6 samples pass)",
+		"plans/tone":           "pass 8.75 of 10 Friendly, and right for March. (2 of 2 samples pass)",
+		"plans/weekend":        "pass 8.85 of 10 A plan that can be followed; nothing is said about dinner. (2 of 2 samples pass)",
 	})
 	samples := map[string]int{}
 	for _, row := range report.Cases {

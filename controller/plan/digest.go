@@ -291,6 +291,9 @@ func (d *digester) decision() {
 	if d.c.Policy.Best {
 		d.short(Decision, "best of samples", "true", d.c.Origin.File)
 	}
+	if d.c.Policy.Every && d.c.Policy.Iterations > 1 {
+		d.short(Decision, "every sample", "true", d.c.Origin.File)
+	}
 }
 
 // rule adds the rule that turns a measurement into a score and a pass.

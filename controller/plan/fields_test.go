@@ -22,7 +22,7 @@ func conversing() *schema.Case {
 			Simulation: &schema.Simulation{Instructions: "You are Ann."},
 		},
 		Evaluators: []schema.Evaluator{{Name: "keyword", Weight: 1, Spec: evaluator.Keyword{Keywords: []string{"hello"}}, Rule: schema.Rule{Threshold: 1}}},
-		Policy:     schema.Policy{Iterations: 1, Timeout: time.Minute, MaxToolRounds: 3, MaxTurns: 4},
+		Policy:     schema.Policy{Iterations: 2, Timeout: time.Minute, MaxToolRounds: 3, MaxTurns: 4},
 	}
 }
 

@@ -46,7 +46,7 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 	for i, ev := range evaluators {
 		unanimous = unanimous || ev.Rule.Unanimous
 		res.NoThreshold = res.NoThreshold || ev.Rule.Ungated
-		er, demands := decideEvaluator(ev, i, judged)
+		er, demands := decideEvaluator(ev, i, judged, c.Policy.Every)
 		sum += ev.Weight * er.Score
 		weights += share(ev.Weight)
 		if !demands && broken < 0 {
@@ -63,25 +63,50 @@ func DecideCase(c *schema.Case, samples []Sample) Result {
 		score = 0
 	}
 	res.Score = &score
-	if res.Verdict = conclusion(c.Policy.Bands, res, broken < 0); res.Verdict == Pass && unanimous && len(judged) < len(samples) {
+	res.Verdict = conclusion(c.Policy.Bands, res, broken < 0)
+	if c.Policy.Every && len(judged) > 1 {
+		res.Verdict = worst(c, judged)
+	}
+	if res.Verdict == Pass && (unanimous || c.Policy.Every) && len(judged) < len(samples) {
 		return Result{Verdict: Error, Samples: len(judged), Reason: problem} // every sample must pass, and one is unknown
 	}
 	res.Reason = res.Evaluators[decisive(res, broken)].Reason
 	return res
 }
 
+// alone decides on one sample of a case.
+func alone(c *schema.Case, s Sample) Result {
+	return DecideCase(&schema.Case{Evaluators: c.Evaluators, Policy: schema.Policy{Bands: c.Policy.Bands}}, []Sample{s})
+}
+
+// worst returns the lowest verdict among those of the samples by themselves.
+func worst(c *schema.Case, judged []Sample) Verdict {
+	lowest := Pass
+	for _, s := range judged {
+		if v := alone(c, s).Verdict; v.Rank() < lowest.Rank() {
+			lowest = v
+		}
+	}
+	return lowest
+}
+
 // best decides on each sample alone, and returns the best result: the best verdict with
 // the highest score, the first of several.
 func best(c *schema.Case, judged []Sample) Result {
 	var out Result
+	passed := 0
 	for i, s := range judged {
-		alone := DecideCase(&schema.Case{Evaluators: c.Evaluators, Policy: schema.Policy{Bands: c.Policy.Bands}}, []Sample{s})
-		better := alone.Verdict.Rank() > out.Verdict.Rank() || alone.Verdict == out.Verdict && alone.Score != nil && *alone.Score > *out.Score
+		one := alone(c, s)
+		better := one.Verdict.Rank() > out.Verdict.Rank() || one.Verdict == out.Verdict && one.Score != nil && *one.Score > *out.Score
 		if i == 0 || better {
-			out = alone
+			out = one
+		}
+		if one.Verdict == Pass {
+			passed++
 		}
 	}
 	out.Samples, out.Best = len(judged), true
+	out.Reason += shareOf(passed, len(judged), "; the best counts")
 	return out
 }
 
@@ -200,20 +225,25 @@ func pastLast(c evaluator.Composite, m evaluator.Member, criteria []Criterion) b
 
 // decideEvaluator sums up the i-th measurement of every sample, and reports whether all
 // demands hold: in more than half of the samples, or in every one if the rule requires
-// that.
-func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorResult, demands bool) {
+// that. With every it passes when it passes in each of the samples.
+func decideEvaluator(ev schema.Evaluator, i int, judged []Sample, every bool) (er EvaluatorResult, demands bool) {
 	standings := make([]result, len(judged))
 	broken := map[string]int{}
+	passed := 0
 	for n, s := range judged {
 		standings[n] = applyRule(ev.Spec, ev.Rule, s.Measurements[i].Criteria)
-		er.Score += standings[n].score / float64(len(judged))
+		er.Score += standings[n].score
+		if standings[n].pass {
+			passed++
+		}
 		for _, id := range standings[n].broken {
 			broken[id]++
 		}
 	}
+	er.Score /= float64(len(judged))
 	demands = true
 	for _, n := range broken {
-		if held := len(judged) - n; 2*held <= len(judged) || ev.Rule.Unanimous {
+		if held := len(judged) - n; 2*held <= len(judged) || ev.Rule.Unanimous || every {
 			demands = false
 		}
 	}
@@ -223,14 +253,28 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample) (er EvaluatorR
 		er.Type = ev.Spec.Kind()
 	}
 	er.Aggregator, er.Members = members(ev.Spec, ev.Rule, er.Criteria)
-	er.Pass = demands && round9(er.Score) >= round9(ev.Rule.Threshold)
+	er.Pass = demands && round9(er.Score) >= round9(ev.Rule.Threshold) && (!every || passed == len(judged))
 	// The first sample that by itself agrees with the outcome explains it.
 	agrees := max(0, slices.IndexFunc(standings, func(s result) bool { return s.pass == er.Pass }))
 	er.Reason = judged[agrees].Measurements[i].Reason
 	if !er.Pass {
 		er.Reason += hint(ev, er.Criteria) + exceeded(ev.Rule, er.Criteria)
 	}
+	mean := ""
+	if least := ev.Rule.Threshold; !er.Pass && demands && 2*passed > len(judged) && least < 1 && !Reaches(er.Score, least) {
+		mean = fmt.Sprintf("; their mean score %.3g is below %.3g", er.Score, least)
+	}
+	er.Reason += shareOf(passed, len(judged), mean)
 	return er, demands
+}
+
+// shareOf says how many of several samples pass, and what else decided; it is empty for
+// one sample.
+func shareOf(passed, samples int, more string) string {
+	if samples < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d samples pass%s)", passed, samples, more)
 }
 
 // members returns the results of the evaluators within a composite, and the name of the
@@ -324,10 +368,13 @@ func meanCriteria(standings []result) []Criterion {
 		}
 		value := 0.0
 		for _, c := range apply {
-			mean.Score += c.Score / float64(len(apply))
+			mean.Score += c.Score
 			if c.Value != nil {
-				value += *c.Value / float64(len(apply))
+				value += *c.Value
 			}
+		}
+		if n := float64(len(apply)); n > 0 {
+			mean.Score, value = mean.Score/n, value/n
 		}
 		if mean.Value != nil {
 			mean.Value = &value

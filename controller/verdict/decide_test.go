@@ -152,10 +152,10 @@ func TestDecideExplains(t *testing.T) {
 		samples []verdict.Sample
 		want    string
 	}{
-		{"the failing sample explains a failure", schema.Rule{Threshold: 0.9}, samples(hit, miss), "missed"},
-		{"the passing sample explains a pass", schema.Rule{Threshold: 0.5}, samples(miss, hit), "hit"},
-		{"a required criterion explains", schema.Rule{Required: []string{"a"}}, samples(hit, miss), "missed"},
-		{"a veto explains", schema.Rule{}, samples(withVeto(hit, 1), vetoed), "forbidden"},
+		{"the failing sample explains a failure", schema.Rule{Threshold: 0.9}, samples(hit, miss), "missed (1 of 2 samples pass)"},
+		{"the passing sample explains a pass", schema.Rule{Threshold: 0.5}, samples(miss, hit), "hit (1 of 2 samples pass)"},
+		{"a required criterion explains", schema.Rule{Required: []string{"a"}}, samples(hit, miss), "missed (1 of 2 samples pass)"},
+		{"a veto explains", schema.Rule{}, samples(withVeto(hit, 1), vetoed), "forbidden (1 of 2 samples pass)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := verdict.Decide([]schema.Evaluator{{Weight: 1, Rule: tt.rule}}, tt.samples)
@@ -222,6 +222,36 @@ func TestDecideTakesTheBest(t *testing.T) {
 	got := verdict.DecideCase(&schema.Case{Evaluators: one, Policy: schema.Policy{Best: true}}, samples(broken, broken))
 	if got.Verdict != verdict.Error || got.Score != nil {
 		t.Errorf("without a sample that can be judged: %+v, want an error", got)
+	}
+}
+
+// TestDecideEvery: a case each of whose samples has to pass fails for one that does not,
+// whatever the mean, and is an error if one is.
+func TestDecideEvery(t *testing.T) {
+	c := &schema.Case{
+		Policy:     schema.Policy{Every: true},
+		Evaluators: []schema.Evaluator{{Name: "main", Weight: 1, Rule: schema.Rule{Threshold: 0.5}}},
+	}
+	banded := *c
+	banded.Policy.Bands = &schema.Bands{Pass: 0.5, Borderline: 0.5}
+	unknown := verdict.Sample{Error: "no answer"}
+	for _, tt := range []struct {
+		name    string
+		samples []verdict.Sample
+		verdict verdict.Verdict
+		reason  string
+	}{
+		{"all pass", samples(scores(1), scores(0.5)), verdict.Pass, "some reason (2 of 2 samples pass)"},
+		{"one below the threshold", samples(scores(1), scores(1), scores(0.4)), verdict.Fail, "some reason (2 of 3 samples pass)"},
+		{"one sample", samples(scores(0.4)), verdict.Fail, "some reason"},
+		{"one error", append(samples(scores(1), scores(1)), unknown), verdict.Error, "no answer"},
+		{"a fail and an error", append(samples(scores(1), scores(0)), unknown), verdict.Fail, "some reason (1 of 2 samples pass)"},
+	} {
+		for form, c := range map[string]*schema.Case{"evaluators": c, "bands": &banded} {
+			if got := verdict.DecideCase(c, tt.samples); got.Verdict != tt.verdict || got.Reason != tt.reason {
+				t.Errorf("%s by %s: %s, %q, want %s, %q", tt.name, form, got.Verdict, got.Reason, tt.verdict, tt.reason)
+			}
+		}
 	}
 }
 

@@ -223,6 +223,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		},
 		Policy: schema.Policy{
 			Iterations: cmp.Or(r.test.repeat, c.repeat()), MaxToolRounds: maxToolRounds, Timeout: c.timeout(t.target),
+			Every: true, // promptfoo judges each repetition as a row of its own
 		},
 	}
 	skip := cmp.Or(r.test.need, c.hook, r.need, t.need)
