@@ -126,7 +126,8 @@ func withDeadline(ctx context.Context, do func(context.Context) error) error {
 }
 
 // adopt makes dead workers' tasks available again. A task that has ended too many
-// workers becomes an error of its case. Abandoned runs are removed.
+// workers becomes an error of its case; of two cases, one with a verdict keeps it.
+// Abandoned runs are removed.
 func (q *Queue) adopt(ctx context.Context) error {
 	const orphaned = `state = 'running' AND kind = 'case' AND NOT EXISTS (
 		SELECT 1 FROM queue_workers w WHERE w.id = attempted_by[array_upper(attempted_by, 1)] AND w.until > now())`
@@ -137,10 +138,12 @@ func (q *Queue) adopt(ctx context.Context) error {
 	_, err = q.pool.Exec(ctx, `WITH dead AS (
 			UPDATE river_job SET state = 'discarded', finalized_at = now() WHERE `+orphaned+` AND attempt >= max_attempts
 			RETURNING id, args ->> 'run' AS run, args ->> 'case' AS name, args -> 'partner' ->> 'case' AS partner
-		)
+		), halves AS (DELETE FROM queue_halves USING dead WHERE queue_halves.run = dead.run AND job = id RETURNING job, half, outcome)
 		INSERT INTO queue_outcomes (run, job, outcome)
-		SELECT r.id, dead.id, $1::jsonb || jsonb_build_object('Key', dead.name) || CASE WHEN dead.partner IS NULL THEN '{}'
-			ELSE jsonb_build_object('Partner', $1::jsonb || jsonb_build_object('Key', dead.partner)) END FROM dead JOIN queue_runs r ON r.id = dead.run
+		SELECT r.id, dead.id, coalesce(own.outcome, $1::jsonb || jsonb_build_object('Key', dead.name)) || CASE WHEN dead.partner IS NULL THEN '{}'
+			ELSE jsonb_build_object('Partner', coalesce(other.outcome, $1::jsonb || jsonb_build_object('Key', dead.partner))) END
+		FROM dead JOIN queue_runs r ON r.id = dead.run
+			LEFT JOIN halves own ON own.job = dead.id AND own.half = 0 LEFT JOIN halves other ON other.job = dead.id AND other.half = 1
 		ON CONFLICT DO NOTHING`, why)
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func TestAWorkerThatEndsAfterAnOutage(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var failed []string
-		polite := func(_ context.Context, task Task, _ json.RawMessage, _ *run.Completion) (Judged, error) {
+		polite := func(_ context.Context, task Task, _ json.RawMessage, _ Completions) (Judged, error) {
 			return Judged{Outcome: run.Outcome{Key: task.Case}}, nil
 		}
 		w := NewWorker(WorkerConfig{Queue: q, Judge: polite, Failed: func(err error) {

@@ -9,10 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/run/runtest"
+	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
 // pairs is a batch of n cases at both sides, whose jobs are pairs.
@@ -27,7 +31,7 @@ func pairs(n int) queue.Batch {
 }
 
 // judgedPair is what a worker says of a task and of its partner.
-func judgedPair(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
+func judgedPair(_ context.Context, task queue.Task, _ json.RawMessage, _ queue.Completions) (queue.Judged, error) {
 	out := queue.Judged{Outcome: run.Outcome{Key: task.Side + " " + task.Case}}
 	if task.Partner != nil {
 		out.Partner = &run.Outcome{Key: task.Partner.Side + " " + task.Partner.Case}
@@ -57,7 +61,7 @@ func TestAPairIsOneTask(t *testing.T) {
 	b.Sides[1].Jobs = append(alone.Jobs, b.Sides[1].Jobs...)
 	var mu sync.Mutex
 	var got []string
-	start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c queue.Completions) (queue.Judged, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		said := task.Side + " " + task.Case
@@ -121,7 +125,7 @@ func TestAPairCountsAsTwoCases(t *testing.T) {
 func TestAWorkerThatKnowsNoPairs(t *testing.T) {
 	t.Parallel()
 	q := open(t, tables.URL(t))
-	start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c queue.Completions) (queue.Judged, error) {
 		task.Partner = nil
 		return judgedPair(ctx, task, about, c)
 	}})
@@ -154,7 +158,7 @@ func TestAPairThatEndsItsWorkers(t *testing.T) {
 				got <- outcomes
 			}()
 			db.await("UPDATE river_job SET " + tt.state + " WHERE state = 'available'")
-			defer start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (queue.Judged, error) {
+			defer start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, queue.Completions) (queue.Judged, error) {
 				return queue.Judged{}, errors.New("it is not known")
 			}})()
 			for i, outcomes := range <-got {
@@ -174,7 +178,7 @@ func TestAPairOfWhichAHalfIsStopped(t *testing.T) {
 	for half := range 2 {
 		t.Run(fmt.Sprint(half), func(t *testing.T) {
 			tries := 0
-			defer start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c *run.Completion) (queue.Judged, error) {
+			defer start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c queue.Completions) (queue.Judged, error) {
 				out, err := judgedPair(ctx, task, about, c)
 				if tries++; tries == 1 {
 					[]*run.Outcome{&out.Outcome, out.Partner}[half].Stopped = true
@@ -191,6 +195,83 @@ func TestAPairOfWhichAHalfIsStopped(t *testing.T) {
 				t.Errorf("it is judged in %d tries, want 2", tries)
 			}
 		})
+	}
+}
+
+// TestAPairWhoseWorkerEndsInBetween: one case has its verdict when its worker ends. Its cost
+// is in the outcome of the task all the same, and if nobody can judge the other case,
+// it keeps its verdict.
+func TestAPairWhoseWorkerEndsInBetween(t *testing.T) {
+	t.Parallel()
+	for _, half := range []int{0, 1} {
+		for _, atOnce := range []bool{true, false} {
+			for _, isLost := range []bool{true, false} {
+				t.Run(fmt.Sprintf("half %d, at once %v, lost %v", half, atOnce, isLost), func(t *testing.T) {
+					t.Parallel()
+					testPairInBetween(t, half, atOnce, isLost)
+				})
+			}
+		}
+	}
+}
+
+// testPairInBetween has a worker judge one half and end. isLost means that its end is the
+// last that the task may have.
+func testPairInBetween(t *testing.T, half int, atOnce, isLost bool) {
+	url := tables.URL(t)
+	q, db, store := open(t, url), outside(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	b := queue.Batch{Class: queue.Interactive}
+	sessions := map[string]*run.Session{}
+	for _, name := range []string{"head", "base"} {
+		o := runtest.Passing(store, name, 1)
+		s, err := run.Begin(t.Context(), o.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close(context.Background()) })
+		b.Sides, sessions[name] = append(b.Sides, run.Side{Name: name, Config: o.Config, Jobs: o.Jobs}), s
+	}
+	run.Pair(b.Sides[0].Jobs, b.Sides[1].Jobs)
+	judgeHalf := func(ctx context.Context, part queue.Part, done *run.Completion) (run.Outcome, error) {
+		if !atOnce && done != nil {
+			done.Statement = nil
+		}
+		side := b.Sides[map[string]int{"head": 0, "base": 1}[part.Side]]
+		job := side.Jobs[0]
+		job.Half = nil
+		return sessions[part.Side].Judge(ctx, job, done)
+	}
+	tries := 0
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, done queue.Completions) (queue.Judged, error) {
+		parts := []queue.Part{task.Part, *task.Partner}
+		if tries++; tries == 1 {
+			_, err := judgeHalf(ctx, parts[half], done[half])
+			if isLost { // it is as if its workers had ended
+				db.exec("UPDATE river_job SET attempted_by = '{gone}', attempt = max_attempts")
+				<-ctx.Done()
+			}
+			return queue.Judged{}, errors.Join(err, errors.New("the worker ends"))
+		}
+		own, err := judgeHalf(ctx, parts[0], done[0])
+		other, also := judgeHalf(ctx, parts[1], done[1])
+		return queue.Judged{Outcome: own, Partner: &other}, errors.Join(err, also)
+	}, Drain: time.Millisecond})
+	outcomes, err := q.Judge(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, side := range outcomes {
+		want := verdict.Pass
+		if isLost && i != half {
+			want = verdict.Error
+		}
+		calls := map[verdict.Verdict]int{verdict.Pass: 1}[want]
+		if o := side[0]; o.Result.Verdict != want || o.Spent.Calls != calls {
+			t.Errorf("%s is %s (%s) and cost %d calls, want %s and %d", b.Sides[i].Name, o.Result.Verdict, o.Result.Reason, o.Spent.Calls, want, calls)
+		}
+	}
+	if n := db.exec("SELECT FROM queue_halves"); n != 0 {
+		t.Errorf("%d halves are left", n)
 	}
 }
 
@@ -224,7 +305,7 @@ func TestAPairThatStartsPrograms(t *testing.T) {
 		}
 	}
 	end()
-	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, c queue.Completions) (queue.Judged, error) {
 		if task.Partner == nil {
 			t.Errorf("%s %s has no partner", task.Side, task.Case)
 		}

@@ -84,6 +84,9 @@ func (j Judged) withoutTranscripts() Judged {
 	return j
 }
 
+// Completions are stored with the verdicts of a task: of its case, and of its partner.
+type Completions [2]*run.Completion
+
 // Kind returns the name of tasks in the queue.
 func (Task) Kind() string { return "case" }
 

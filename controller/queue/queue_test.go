@@ -91,7 +91,7 @@ func (o *orders) get(about json.RawMessage) (runtest.Order, error) {
 }
 
 // A judge does what a worker does with a task.
-type judge = func(context.Context, queue.Task, json.RawMessage, *run.Completion) (queue.Judged, error)
+type judge = func(context.Context, queue.Task, json.RawMessage, queue.Completions) (queue.Judged, error)
 
 // judge returns what a worker does with a task, within limits. A ledger in a file has
 // no part in completing it.
@@ -123,7 +123,7 @@ func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Led
 		}
 		return s, err
 	}
-	return func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
+	return func(ctx context.Context, task queue.Task, about json.RawMessage, done queue.Completions) (queue.Judged, error) {
 		order, err := o.get(about)
 		if err != nil {
 			return queue.Judged{}, err
@@ -133,11 +133,11 @@ func (o *orders) judgeBy(t testing.TB, limiters *limit.Limiters, own *ledger.Led
 			return queue.Judged{}, err
 		}
 		if !postgres.IsURL(order.Config.Ledger.Path()) {
-			completion = nil
+			done = queue.Completions{}
 		}
 		for _, job := range order.Jobs {
 			if job.Digests.D == task.D {
-				out, err := s.Judge(ctx, job, completion)
+				out, err := s.Judge(ctx, job, done[0])
 				return queue.Judged{Outcome: out}, err
 			}
 		}
@@ -297,7 +297,7 @@ func judgeOrder(ctx context.Context, q *queue.Queue, class queue.Class, about js
 	return judgeBatch(ctx, q, orderBatch(class, about, o))
 }
 
-func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
+func polite(_ context.Context, task queue.Task, _ json.RawMessage, _ queue.Completions) (queue.Judged, error) {
 	return queue.Judged{Outcome: run.Outcome{Key: task.Case}}, nil
 }
 
@@ -344,7 +344,7 @@ func TestAWorkerWithoutASandbox(t *testing.T) {
 		t.Errorf("without a sandbox the outcome is %+v, error %v", outs, err)
 	}
 	taken := make(chan string, 1)
-	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
+	with := queue.WorkerConfig{Queue: q, Sandbox: true, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion queue.Completions) (queue.Judged, error) {
 		taken <- "with"
 		return polite(ctx, task, about, completion)
 	}}
@@ -386,7 +386,7 @@ func TestCasesThatWait(t *testing.T) {
 	judge("first")
 	want("first", queue.Standstill{Cases: 1})
 	begun, free := make(chan struct{}, 2), make(chan struct{})
-	start(t, queue.WorkerConfig{Queue: q, Interactive: 1, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: q, Interactive: 1, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion queue.Completions) (queue.Judged, error) {
 		begun <- struct{}{}
 		<-free
 		return polite(ctx, task, about, completion)
@@ -452,7 +452,7 @@ func TestARunThatNobodyWaitsFor(t *testing.T) {
 	go func() { _, _ = judgeBatch(ctx, q, batch("left")) }()
 	db.await("SELECT FROM river_job")
 	db.exec("UPDATE queue_runs SET until = now() - interval '1 second'")
-	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: q, Judge: func(context.Context, queue.Task, json.RawMessage, queue.Completions) (queue.Judged, error) {
 		t.Error("it is judged")
 		return queue.Judged{}, nil
 	}})

@@ -40,7 +40,7 @@ func remoteWorker(url string) {
 		panic(err)
 	}
 	defer q.Close()
-	judge := func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
+	judge := func(ctx context.Context, task queue.Task, _ json.RawMessage, _ queue.Completions) (queue.Judged, error) {
 		fmt.Println("begun")
 		<-ctx.Done()
 		fmt.Println("given up")

@@ -20,6 +20,16 @@ CREATE TABLE IF NOT EXISTS queue_outcomes (
 	PRIMARY KEY (run, job)
 );
 
+-- What became of one case of a task that has two, 0 or its partner 1, stored with its
+-- verdict until the other one has ended as well.
+CREATE TABLE IF NOT EXISTS queue_halves (
+	run text NOT NULL REFERENCES queue_runs (id) ON DELETE CASCADE,
+	job bigint NOT NULL,
+	half smallint NOT NULL,
+	outcome jsonb NOT NULL,
+	PRIMARY KEY (run, job, half)
+);
+
 -- What is known of targets that several workers call: how many calls may be in flight,
 -- since the provider refused some; until when none is sent; and until when it is down.
 CREATE TABLE IF NOT EXISTS queue_targets (

@@ -90,7 +90,7 @@ func TestOutcomesWhoseAnswersAreLost(t *testing.T) {
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, q := open(t, url), open(t, proxy.URL(t, url))
 	release := make(chan bool)
-	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: near, Judge: func(ctx context.Context, task queue.Task, about json.RawMessage, completion queue.Completions) (queue.Judged, error) {
 		select {
 		case <-release:
 			return polite(ctx, task, about, completion)
@@ -154,7 +154,7 @@ func TestACancelBeforeTheAnswer(t *testing.T) {
 	url, proxy := server.URL(t), server.Proxy(t)
 	near, far := open(t, url), open(t, proxy.URL(t, url))
 	begun, given := make(chan struct{}), make(chan struct{})
-	start(t, queue.WorkerConfig{Queue: near, Drain: time.Millisecond, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, _ *run.Completion) (queue.Judged, error) {
+	start(t, queue.WorkerConfig{Queue: near, Drain: time.Millisecond, Judge: func(ctx context.Context, task queue.Task, _ json.RawMessage, _ queue.Completions) (queue.Judged, error) {
 		close(begun)
 		<-ctx.Done()
 		close(given)

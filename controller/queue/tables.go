@@ -19,7 +19,7 @@ var schema string
 
 // ours are the tables created by schema. The library's table names may also be another
 // program's.
-var ours = []string{"queue_workers", "queue_runs", "queue_outcomes", "queue_targets", "queue_shares"}
+var ours = []string{"queue_workers", "queue_runs", "queue_outcomes", "queue_halves", "queue_targets", "queue_shares"}
 
 // Migrate creates or updates the queue's tables in the ledger's database schema.
 // Several processes may do so at once, in any order with processes that open the

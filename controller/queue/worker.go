@@ -30,9 +30,10 @@ type WorkerConfig struct {
 	// Judge judges a task's case, and its partner at the same time; about comes from
 	// its [Batch]. It stores the verdict in the ledger, and returns a Stopped outcome if
 	// ctx ended before. An error means that a retry, here or elsewhere, may succeed. If
-	// the ledger is in the queue's database, it stores the completion together with the
-	// verdict of a single case; otherwise the task is completed afterwards.
-	Judge func(ctx context.Context, task Task, about json.RawMessage, completion *run.Completion) (Judged, error)
+	// the ledger is in the queue's database, it stores a completion together with each
+	// verdict. The one of a single case completes the task; otherwise that is done
+	// afterwards.
+	Judge func(ctx context.Context, task Task, about json.RawMessage, done Completions) (Judged, error)
 	// Interactive and Background bound the simultaneous tasks of each class. They
 	// default to 8 and 8.
 	Interactive, Background int
@@ -206,18 +207,12 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 		return river.JobCancel(errors.New("its run has ended"))
 	}
 	var out Judged
-	completion := &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) { return completed(job, out) }, Store: func(t *store.Tx, out run.Outcome) error {
-		tx, err := postgres.Tx(t)
-		if err != nil {
-			return err
-		}
-		return complete(context.WithoutCancel(ctx), tx, job, Judged{Outcome: out})
-	}}
+	done := completions(context.WithoutCancel(ctx), job)
 	if err == nil {
-		out, err = w.cfg.Judge(ctx, job.Args, in.about, completion)
+		out, err = w.cfg.Judge(ctx, job.Args, in.about, done)
 	}
 	switch {
-	case err == nil && completion.Stored:
+	case err == nil && job.Args.Partner == nil && done[0].Stored:
 		return nil
 	case w.ending.Load() && (err != nil || out.isStopped()):
 		return river.JobSnooze(0)
@@ -237,14 +232,24 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 			out.Partner = &other
 		}
 	}
-	ctx = context.WithoutCancel(ctx)
-	body, err := json.Marshal(out.withoutTranscripts())
-	if err == nil {
-		_, err = w.cfg.Queue.pool.Exec(ctx, completing, job.Args.Run, job.ID, body)
-	}
+	err = w.complete(context.WithoutCancel(ctx), job, out)
 	if err != nil {
 		w.cfg.Failed(fmt.Errorf("complete %s: %w", job.Args.Case, err))
 	}
+	return err
+}
+
+// complete ends a task whose outcome is not stored yet.
+func (w *Worker) complete(ctx context.Context, job *river.Job[Task], out Judged) error {
+	body, err := json.Marshal(out.withoutTranscripts())
+	if err != nil {
+		return err
+	}
+	text := completing
+	if job.Args.Partner != nil {
+		text = completingBoth
+	}
+	_, err = w.cfg.Queue.pool.Exec(ctx, text, job.Args.Run, job.ID, body)
 	return err
 }
 
@@ -253,9 +258,61 @@ func failed(t Part, why string) run.Outcome {
 	return run.Outcome{Key: t.Case, Result: verdict.Result{Verdict: verdict.Error, Reason: "no worker could judge it: " + why}}
 }
 
-// completing ends a task and stores its outcome, as complete does, in one statement.
-const completing = `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = $2 AND state = 'running')
-	INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3 FROM queue_runs WHERE id = $1 ON CONFLICT DO NOTHING`
+const (
+	// completing ends a task and stores its outcome, as complete does, in one statement.
+	completing = ending + `
+		INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3 FROM queue_runs WHERE id = $1 ON CONFLICT DO NOTHING`
+	// completingBoth does the same for two cases. An outcome stored with its verdict counts:
+	// another worker may have judged it, and the last one only found it.
+	completingBoth = ending + `, halves AS (DELETE FROM queue_halves WHERE run = $1 AND job = $2 RETURNING half, outcome)
+		INSERT INTO queue_outcomes (run, job, outcome) SELECT id, $2, $3::jsonb
+			|| coalesce((SELECT outcome FROM halves WHERE half = 0), '{}')
+			|| coalesce((SELECT jsonb_build_object('Partner', outcome) FROM halves WHERE half = 1), '{}') FROM queue_runs WHERE id = $1 ON CONFLICT DO NOTHING`
+	ending = `WITH completed AS (UPDATE river_job SET state = 'completed', finalized_at = now() WHERE id = $2 AND state = 'running')`
+	// halving stores the outcome of one of two cases.
+	halving = "INSERT INTO queue_halves (run, job, half, outcome) SELECT id, $2, $3, $4 FROM queue_runs WHERE id = $1 ON CONFLICT DO NOTHING"
+)
+
+// completions returns what is stored with the verdicts of a task: its completion with that
+// of a single case, and with each of two what became of it.
+func completions(ctx context.Context, job *river.Job[Task]) Completions {
+	if job.Args.Partner != nil {
+		return Completions{halfOf(ctx, job, 0), halfOf(ctx, job, 1)}
+	}
+	return Completions{{Statement: func(out run.Outcome) (store.Statement, error) { return completed(job, out) }, Store: func(t *store.Tx, out run.Outcome) error {
+		tx, err := postgres.Tx(t)
+		if err != nil {
+			return err
+		}
+		return complete(ctx, tx, job, Judged{Outcome: out})
+	}}}
+}
+
+// halfOf returns what is stored with the verdict of one of two cases. A case without a
+// verdict is judged again if the other one does not end.
+func halfOf(ctx context.Context, job *river.Job[Task], half int) *run.Completion {
+	args := func(out run.Outcome) ([]any, error) {
+		body, err := json.Marshal(Judged{Outcome: out}.withoutTranscripts().Outcome)
+		return []any{job.Args.Run, job.ID, half, body}, err
+	}
+	return &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) {
+		all, err := args(out)
+		return store.Statement{Text: strings.ReplaceAll(halving, "$", "?"), Args: all}, err
+	}, Store: func(t *store.Tx, out run.Outcome) error {
+		if out.Result.Verdict == verdict.Error {
+			return nil
+		}
+		tx, err := postgres.Tx(t)
+		if err != nil {
+			return err
+		}
+		all, err := args(out)
+		if err == nil {
+			_, err = tx.Exec(ctx, halving, all...)
+		}
+		return err
+	}}
+}
 
 // completed is completing for a single case, in the transaction of its verdict.
 func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {

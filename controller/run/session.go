@@ -73,10 +73,12 @@ func Partners(first, second []Job) []int {
 	return at
 }
 
-// A SessionJob is a job with the session that judges it.
+// A SessionJob is a job with the session that judges it, and what is stored with its
+// verdict; the latter may be nil.
 type SessionJob struct {
-	Session *Session
-	Job     Job
+	Session    *Session
+	Job        Job
+	Completion *Completion
 }
 
 // JudgePair judges the same case at two sides at the same time, as a pair. The first one
@@ -89,7 +91,7 @@ func JudgePair(ctx context.Context, first, second SessionJob) (outcomes [2]Outco
 	var group errgroup.Group
 	for i, half := range halves {
 		group.Go(func() (err error) {
-			outcomes[i], err = half.Session.Judge(ctx, half.Job, nil)
+			outcomes[i], err = half.Session.Judge(ctx, half.Job, half.Completion)
 			return err
 		})
 	}

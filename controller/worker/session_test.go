@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/worker"
 )
@@ -22,7 +23,7 @@ func TestTasksOfARunShareASession(t *testing.T) {
 		want int
 	}{{"one", 1}, {"one", 1}, {"two", 2}, {"one", 2}} {
 		b.task.Run = step.run
-		if out, err := j.Judge(t.Context(), b.task, b.about, nil); err != nil || out.Result.Verdict != verdict.Pass {
+		if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err != nil || out.Result.Verdict != verdict.Pass {
 			t.Fatalf("task %d: %+v, %v", i+1, out, err)
 		}
 		if n := j.Sessions(); n != step.want {
@@ -42,14 +43,14 @@ func TestTasksOfARunShareASession(t *testing.T) {
 func TestASessionThatCannotBegin(t *testing.T) {
 	b := newFixture(t)
 	j := worker.New(b.cfg)
-	if _, err := j.Judge(t.Context(), b.task, b.about, nil); err != nil {
+	if _, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.cfg.Ledger.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.task.Run = "another"
-	out, err := j.Judge(t.Context(), b.task, b.about, nil)
+	out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{})
 	if err == nil || !strings.Contains(err.Error(), "begin a run: it is closed") {
 		t.Errorf("the outcome is %+v, %v, want the error of the ledger", out, err)
 	}
@@ -71,7 +72,7 @@ func TestAHostThatCannotEnd(t *testing.T) {
 		return made, func() error { return errStuck }, err
 	}
 	j := worker.New(b.cfg)
-	if _, err := j.Judge(t.Context(), b.task, b.about, nil); err != nil {
+	if _, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Close(); !errors.Is(err, errStuck) {
@@ -87,7 +88,7 @@ func TestAHostThatCannotBeHad(t *testing.T) {
 		return nil, nil, errNone
 	}
 	j := worker.New(b.cfg)
-	if out, err := j.Judge(t.Context(), b.task, b.about, nil); !errors.Is(err, errNone) {
+	if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); !errors.Is(err, errNone) {
 		t.Errorf("the outcome is %+v, %v, want %v", out, err, errNone)
 	}
 	if err := j.Close(); err != nil {
@@ -117,7 +118,7 @@ func TestACommitThatIsGone(t *testing.T) {
 				}
 			}
 			j := worker.New(b.cfg)
-			if out, err := j.Judge(t.Context(), b.task, about, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if out, err := j.Judge(t.Context(), b.task, about, queue.Completions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the outcome is %+v, %v, want an error with %q", out, err, tt.want)
 			}
 			if err := j.Close(); err != nil {

@@ -77,24 +77,24 @@ func New(cfg Config) *Judge {
 	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*runPlan{}}
 }
 
-// Judge judges the case of a task, and stores the completion with its verdict. A task with
-// a partner has two, judged at the same time; its completion is not stored. The error is
-// the reason why this worker cannot.
-func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, completion *run.Completion) (queue.Judged, error) {
+// Judge judges the case of a task, and stores its completion with the verdict. A task with
+// a partner has two, judged at the same time. The error is the reason why this worker
+// cannot.
+func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessage, done queue.Completions) (queue.Judged, error) {
 	p, err := j.plan(ctx, about)
 	if err != nil {
 		return queue.Judged{}, err
 	}
 	defer j.release(p)
-	own, err := p.prepare(ctx, task.Run, task.Part)
+	own, err := p.prepare(ctx, task.Run, task.Part, done[0])
 	if err != nil {
 		return queue.Judged{}, err
 	}
 	if task.Partner == nil {
-		out, err := own.judge(ctx, completion)
+		out, err := own.judge(ctx)
 		return queue.Judged{Outcome: out}, err
 	}
-	other, err := p.prepare(ctx, task.Run, *task.Partner)
+	other, err := p.prepare(ctx, task.Run, *task.Partner, done[1])
 	if err != nil {
 		return queue.Judged{}, err
 	}
@@ -102,11 +102,11 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 		both, err := run.JudgePair(ctx, own.SessionJob, other.SessionJob)
 		return queue.Judged{Outcome: both[0], Partner: &both[1]}, err
 	}
-	first, err := own.judge(ctx, nil)
+	first, err := own.judge(ctx)
 	if err != nil {
 		return queue.Judged{}, err
 	}
-	second, err := other.judge(ctx, nil)
+	second, err := other.judge(ctx)
 	return queue.Judged{Outcome: first, Partner: &second}, err
 }
 
@@ -118,7 +118,7 @@ type prepared struct {
 }
 
 // prepare finds a case and begins its session.
-func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part) (prepared, error) {
+func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part, done *run.Completion) (prepared, error) {
 	job, side, err := p.job(part)
 	if err != nil {
 		return prepared{}, err
@@ -128,15 +128,15 @@ func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part) (prep
 		return prepared{lacks: &run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}}, nil
 	}
 	s, err := p.session(ctx, id, part, job)
-	return prepared{SessionJob: run.SessionJob{Session: s, Job: job}}, err
+	return prepared{SessionJob: run.SessionJob{Session: s, Job: job, Completion: done}}, err
 }
 
 // judge judges the case alone.
-func (x prepared) judge(ctx context.Context, completion *run.Completion) (run.Outcome, error) {
+func (x prepared) judge(ctx context.Context) (run.Outcome, error) {
 	if x.lacks != nil {
 		return *x.lacks, nil
 	}
-	return x.Session.Judge(ctx, x.Job, completion)
+	return x.Session.Judge(ctx, x.Job, x.Completion)
 }
 
 // Close releases everything that is kept.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -15,9 +16,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/ledger/store"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/worker"
@@ -116,7 +119,7 @@ func TestJudge(t *testing.T) {
 	b := newFixture(t)
 	j := worker.New(b.cfg)
 	for range 2 {
-		out, err := j.Judge(t.Context(), b.task, b.about, nil)
+		out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{})
 		if err != nil || out.Result.Verdict != verdict.Pass || out.Key != "talk/level_1/hello" {
 			t.Errorf("the outcome is %+v, %v, want that talk/level_1/hello passes", out, err)
 		}
@@ -140,7 +143,19 @@ func TestJudgePair(t *testing.T) {
 	j := worker.New(b.cfg)
 	partner := b.task.Part
 	b.task.Partner = &partner
-	out, err := j.Judge(t.Context(), b.task, b.about, nil)
+	var stored sync.Map // the verdicts that completions are stored with
+	done := func(half int) *run.Completion {
+		return &run.Completion{Store: func(_ *store.Tx, out run.Outcome) error {
+			stored.Store(half, out.Result.Verdict)
+			return nil
+		}}
+	}
+	out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{done(0), done(1)})
+	for half := range 2 {
+		if got, _ := stored.Load(half); got != verdict.Pass {
+			t.Errorf("the completion of half %d is stored with %v, want pass", half, got)
+		}
+	}
 	if err != nil || out.Partner == nil || out.Result.Verdict != verdict.Pass || out.Partner.Result.Verdict != verdict.Pass || out.Partner.Key != "talk/level_1/hello" {
 		t.Errorf("the outcomes are %+v and %+v, %v, want that talk/level_1/hello passes twice", out.Outcome, out.Partner, err)
 	}
@@ -148,7 +163,7 @@ func TestJudgePair(t *testing.T) {
 		t.Errorf("the same case is asked %d times, want once", n)
 	}
 	partner.D = strings.Repeat("0", len(partner.D))
-	if out, err := j.Judge(t.Context(), b.task, b.about, nil); err == nil || !strings.Contains(err.Error(), "computes another digest") {
+	if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err == nil || !strings.Contains(err.Error(), "computes another digest") {
 		t.Errorf("the outcome is %+v, %v, want an error about the digest of the partner", out, err)
 	}
 	if err := j.Close(); err != nil {
@@ -162,7 +177,7 @@ func TestAKnownVerdict(t *testing.T) {
 	b := newFixture(t)
 	for _, name := range []string{"first", "second"} {
 		j := worker.New(b.cfg)
-		out, err := j.Judge(t.Context(), b.task, b.about, nil)
+		out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{})
 		if err != nil || out.Result.Verdict != verdict.Pass || b.calls.Load() != 1 {
 			t.Errorf("the outcome of the %s worker is %+v, %v, after %d calls, want a pass after one", name, out, err, b.calls.Load())
 		}
@@ -193,7 +208,7 @@ func TestWhatATaskMayNotClaim(t *testing.T) {
 			b := newFixture(t)
 			j := worker.New(b.cfg)
 			tt.change(&b.task)
-			out, err := j.Judge(t.Context(), b.task, b.about, nil)
+			out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("the outcome is %+v, %v, want an error with %q", out, err, tt.want)
 			}
@@ -216,11 +231,11 @@ func TestARepositoryThatCannotBeHad(t *testing.T) {
 		return there(ctx, name)
 	}
 	j := worker.New(b.cfg)
-	if out, err := j.Judge(t.Context(), b.task, b.about, nil); !errors.Is(err, errAway) {
+	if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); !errors.Is(err, errAway) {
 		t.Errorf("the outcome is %+v, %v, want the error of the forge", out, err)
 	}
 	away = false
-	if out, err := j.Judge(t.Context(), b.task, b.about, nil); err != nil || out.Result.Verdict != verdict.Pass {
+	if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err != nil || out.Result.Verdict != verdict.Pass {
 		t.Errorf("the outcome is %+v, %v, want a pass", out, err)
 	}
 	if err := j.Close(); err != nil {

@@ -83,6 +83,9 @@ func (p *fixture) settle(ctx context.Context, done func() bool) error {
 	if err := until(ctx, func() bool { return atWork.MatchString(p.log.String()[from:]) && done() }, ended); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), errors.New(p.log.tail()))
 	}
+	if err := p.finished(ctx); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), errors.New(p.log.tail()))
+	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}

@@ -136,7 +136,10 @@ func (r *spreadRun) rough(ctx context.Context, workers, calls int) (killed map[s
 			return nil, fmt.Errorf("kill %d, of the %s: %w", i+1, victim, err)
 		}
 	}
-	return killed, until(ctx, r.done, r.controller.ended)
+	if err := until(ctx, r.done, r.controller.ended); err != nil {
+		return killed, err
+	}
+	return killed, r.finished(ctx)
 }
 
 // lease is a little longer than a lease of a process that is dead is kept.
