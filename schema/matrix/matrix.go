@@ -76,6 +76,8 @@ type compiler struct {
 	prompts   []prompt
 	providers []provider
 	shared    test
+	// bareScenarios means that scenarios leave the assertions of defaultTest out.
+	bareScenarios bool
 	// strangers are the problems of providers that are not targets. They are errors if
 	// no provider is one.
 	strangers []schema.Problem
@@ -121,7 +123,7 @@ func (c *compiler) build() []*schema.Case {
 	c.prompts = c.readPrompts()
 	c.providers = c.readProviders()
 	c.shared = c.readShared()
-	tests := c.readTests()
+	tests := strip(c.readTests())
 	if schema.HasErrors(c.Problems) {
 		return nil
 	}
@@ -247,7 +249,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
 	j := judgement{
-		threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, r.test.transform}, by: r.test.assessors,
+		threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, cmp.Or(r.test.transform, r.test.postprocess)}, by: r.test.assessors,
 		given: r.test.given, structured: c.Settings.Targets[t.target].Structured && r.test.given == nil, test: r.test, provider: t,
 		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget,
 	}

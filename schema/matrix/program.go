@@ -71,13 +71,6 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	a.program = &p
 }
 
-// readTransform reads the transform of a test.
-func (c *compiler) readTransform(t *test, doc *document.Document, at ...any) {
-	if source := doc.Text(at...); source != "" {
-		t.transform = c.transformCode(t, source, doc.At(at...))
-	}
-}
-
 // transformCode returns the code of a transform, or of the file that it names if that
 // only computes.
 func (c *compiler) transformCode(t *test, source string, at schema.Position) string {

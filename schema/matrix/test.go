@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -28,13 +27,18 @@ type test struct {
 	threshold   *float64
 	tags        []string
 	inputs      []schema.Input
-	expands     bool   // lists of texts in vars multiply the test
-	repeat      int    // samples of a case; 0 is the number of the file
-	need        string // an unsupported need
-	rescored    bool   // factuality has its own scores
-	transform   string // of the answer, before assertions look at it
-	assessors   assessors
-	provider    string // replaces the file's
+	// defaults is how many of asserts are the file's defaultTest's, which bare leaves out.
+	defaults int
+	bare     bool
+	expands  bool   // lists of texts in vars multiply the test
+	repeat   int    // samples of a case; 0 is the number of the file
+	need     string // an unsupported need
+	rescored bool   // factuality has its own scores
+	// transform is of the answer, before assertions look at it. postprocess is its older
+	// name, which counts where transform is not written.
+	transform, postprocess string
+	assessors              assessors
+	provider               string // replaces the file's
 	// variation adds to the variables; written are the previous ones, nil if nothing is
 	// added.
 	variation computation
@@ -79,9 +83,27 @@ func (c *compiler) readShared() test {
 		if doc == nil {
 			return none
 		}
-		return c.readTest(doc, none)
+		return c.asDefault(c.readTest(doc, none))
 	}
-	return c.readTest(c.Doc, none, "defaultTest")
+	return c.asDefault(c.readTest(c.Doc, none, "defaultTest"))
+}
+
+// asDefault marks the assertions of a test as those that tests may leave out. Its own
+// disableDefaultAsserts is of scenarios alone, as in promptfoo.
+func (c *compiler) asDefault(t test) test {
+	t.defaults = len(t.asserts)
+	c.bareScenarios, t.bare = t.bare, false
+	return t
+}
+
+// strip leaves the default assertions out of the tests that do so.
+func strip(tests []test) []test {
+	for i, t := range tests {
+		if t.bare {
+			tests[i].asserts = t.asserts[t.defaults:]
+		}
+	}
+	return tests
 }
 
 // open reads another file of the definition; nil if that fails, which is then a
@@ -176,8 +198,10 @@ func (c *compiler) scenario(doc *document.Document, at ...any) []test {
 		return nil
 	}
 	var all []test
+	shared := c.shared
+	shared.bare = c.bareScenarios
 	for n := range doc.Items(in("config")...) {
-		all = append(all, c.scenarioTests(doc, c.readTest(doc, c.shared, in("config", n)...), in("tests")...)...)
+		all = append(all, c.scenarioTests(doc, c.readTest(doc, shared, in("config", n)...), in("tests")...)...)
 	}
 	return all
 }
@@ -304,9 +328,6 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
-	if string(doc.JSON(in("options", "disableDefaultAsserts")...)) == "true" {
-		t.asserts = t.asserts[min(len(c.shared.asserts), len(t.asserts)):]
-	}
 	c.readVars(&t, doc, in("vars")...)
 	for i := range doc.Items(in("assert")...) {
 		t.asserts = append(t.asserts, c.readAssertion(&t, doc, in("assert", i)...))
@@ -314,25 +335,14 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	if n, ok := document.ParseNumber(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
-	c.readTransform(&t, doc, in("options", "postprocess")...) // its older name
-	c.readTransform(&t, doc, in("options", "transform")...)
-	c.unreadOptions(doc, in("options")...)
-	c.readVariation(&t, doc, in("options", "transformVars")...)
-	if name := doc.Text(in("options", "storeOutputAs")...); name != "" {
-		c.engine.Later[name] = "the output of another test (" + template.Clip(name) + ")"
+	if doc.Has(in("assertScoringFunction")...) {
+		t.require("a program (assertScoringFunction)")
 	}
-	t.readOptions(doc, in)
+	t.readGiven(doc.JSON(in("providerOutput")...))
+	c.readOptions(&t, doc, in("options")...)
 	if t.rescored && t.need == "" && slices.ContainsFunc(t.asserts, func(a written) bool { return strings.HasSuffix(a.Type, "factuality") }) {
 		t.need = "a factuality with scores of its own (options.factuality)"
 	}
-	if s := c.prompt(&t, doc, in("options", "rubricPrompt")...); s != "" {
-		t.rubricPrompt = s
-	}
-	own, isOne := c.assessors(doc, in("options", "provider")...)
-	if isOne { // a model that chats, which neither embeds nor moderates
-		own.embedder, own.moderator = "", ""
-	}
-	t.assessors = own.over(t.assessors)
 	if id := cmp.Or(doc.Text(in("provider")...), doc.Text(in("provider", "id")...)); id != "" {
 		t.provider = id
 	}
@@ -353,56 +363,6 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 		}
 	}
 	return t
-}
-
-// options are the keys of options that are read, or that bear on no verdict.
-var options = []string{
-	"provider", "rubricPrompt", "prefix", "suffix", "transform", "postprocess", "transformVars", "storeOutputAs", "factuality", "disableVarExpansion", "disableDefaultAsserts",
-	"disableConversationVar", "runSerially", "repeat",
-}
-
-// unreadOptions warns about the others, which promptfoo hands to the provider.
-func (c *compiler) unreadOptions(doc *document.Document, at ...any) {
-	for _, key := range doc.Keys(at...) {
-		if slices.Contains(options, key) {
-			continue
-		}
-		hint := suggest.DidYouMean(key, options)
-		if hint == "" {
-			hint = "remove it, or set it for the target in gavel.yaml"
-		}
-		p := doc.Problem("not-read", fmt.Sprintf("`%s` of options is not read; the test is run without it", template.Clip(key)), hint, append(slices.Clip(at), key)...)
-		p.Severity = schema.Warning
-		c.Problems = append(c.Problems, p)
-	}
-}
-
-// readOptions reads the options that affect the row, and records its needs.
-func (t *test) readOptions(doc *document.Document, in func(...any) []any) {
-	for _, need := range []struct {
-		what string
-		at   []any
-	}{
-		{"a program (assertScoringFunction)", in("assertScoringFunction")},
-	} {
-		if doc.Has(need.at...) && t.need == "" {
-			t.need = need.what
-		}
-	}
-	t.readGiven(doc.JSON(in("providerOutput")...))
-	t.rescored = t.rescored || doc.Has(in("options", "factuality")...)
-	if s := doc.Text(in("options", "prefix")...); s != "" {
-		t.prefix = s
-	}
-	if s := doc.Text(in("options", "suffix")...); s != "" {
-		t.suffix = s
-	}
-	if n := repeat(doc.JSON(in("options", "repeat")...)); n > 0 {
-		t.repeat = n
-	}
-	if string(doc.JSON(in("options", "disableVarExpansion")...)) == "true" {
-		t.expands = false
-	}
 }
 
 // readVars reads the template.Variables, with the files that they name.
