@@ -1,10 +1,12 @@
 package matrix
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -75,9 +77,111 @@ func (c *compiler) readFilters() {
 	}
 }
 
+// generated returns the tests of {path, config}. A function gets the config.
+func (c *compiler) generated(doc *document.Document, at ...any) []test {
+	in := func(key string) []any { return append(slices.Clip(at), key) }
+	for _, key := range doc.Keys(at...) {
+		if key != "path" && key != "config" {
+			p := doc.Problem("unknown-field", fmt.Sprintf("unknown field `%s` next to the path of tests", template.Clip(key)), "write {path: file://tests.js:name, config: {…}}, and what all tests share under defaultTest", in(key)...)
+			c.Problems = append(c.Problems, p)
+			return nil
+		}
+	}
+	name := doc.Text(in("path")...)
+	file, _ := assertion.SplitFunction(name)
+	if !isCode[path.Ext(file)] {
+		return c.testsOf(name, in("path")...)
+	}
+	config, right := doc.JSON(in("config")...), true
+	if len(config) > 0 {
+		config, right = c.configValue(config, in("config")...)
+	}
+	if !right {
+		return nil
+	}
+	return c.testsByFunction(name, config, in("path")...)
+}
+
+// configValue returns a value of a config with the files that its texts name: the values
+// of JSON and YAML, and texts of others. It reports whether all could be read.
+func (c *compiler) configValue(value json.RawMessage, at ...any) (json.RawMessage, bool) {
+	switch value[0] {
+	case '{':
+		var fields map[string]json.RawMessage
+		_ = json.Unmarshal(value, &fields) // read JSON
+		for key, inner := range fields {
+			read, right := c.configValue(inner, at...)
+			if fields[key] = read; !right {
+				return value, false
+			}
+		}
+		value, _ = json.Marshal(fields) // JSON values
+	case '[':
+		var items []json.RawMessage
+		_ = json.Unmarshal(value, &items) // read JSON
+		for i, inner := range items {
+			read, right := c.configValue(inner, at...)
+			if items[i] = read; !right {
+				return value, false
+			}
+		}
+		value, _ = json.Marshal(items) // JSON values
+	case '"':
+		name, isFile := fileName(value)
+		if !isFile {
+			return value, true
+		}
+		if file, function := assertion.SplitFunction(name); function != "" && isCode[path.Ext(file)] {
+			return value, true // stays a name
+		}
+		return c.configFile(name, at...)
+	}
+	return value, true
+}
+
+// configFile returns the value of a file in a config.
+func (c *compiler) configFile(name string, at ...any) (json.RawMessage, bool) {
+	if strings.ContainsAny(name, "*?[") || path.Ext(name) == ".csv" {
+		c.Fail("wrong-value", fmt.Sprintf("the config names %s, which is not read here", template.Clip(name)), "name one file of JSON, YAML or text", at...)
+		return nil, false
+	}
+	found := c.file(name, "tests", at...)
+	if found.Path == "" {
+		return nil, false
+	}
+	if wrong := document.CheckEncoding(found); len(wrong) > 0 {
+		c.Problems = append(c.Problems, wrong...)
+		return nil, false
+	}
+	switch path.Ext(name) {
+	case ".json", ".yaml", ".yml":
+		doc, problems := document.Parse(found.Path, found.Data)
+		if c.Problems = append(c.Problems, problems...); doc == nil || schema.HasErrors(problems) {
+			return nil, false
+		}
+		return doc.JSON(), true
+	}
+	text, _ := json.Marshal(string(found.Data)) // a text
+	return text, true
+}
+
+// byHand returns the repair of tests of a program that is not run.
+func byHand(file, function string) string {
+	module := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	switch path.Ext(file) {
+	case ".py":
+		made := fmt.Sprintf("python3 -c 'import json, %s; print(json.dumps(%s.%s()))' > %s.json", module, module, cmp.Or(function, "generate_tests"), module)
+		return "print its tests into a file of JSON and name that: " + made
+	case ".ts":
+		return "translate it to JavaScript, since Gavel does not compile TypeScript"
+	}
+	return "write them into a file of YAML, JSON, JSONL or CSV"
+}
+
 // testsByFunction returns the tests that a JavaScript file exports or that its function
-// returns. Their position is the beginning of the file.
-func (c *compiler) testsByFunction(name string, at ...any) []test {
+// returns, which gets the config unless it is empty. Their position is the beginning of the
+// file.
+func (c *compiler) testsByFunction(name string, config json.RawMessage, at ...any) []test {
 	file, function := assertion.SplitFunction(name)
 	found := c.file(file, "tests", at...)
 	if found.Path == "" {
@@ -86,11 +190,15 @@ func (c *compiler) testsByFunction(name string, at ...any) []test {
 	f, err := valueOfFile(found, function, "the tests")
 	var made json.RawMessage
 	if err == nil {
-		made, err = c.caller.Call(f)
+		var args []any
+		if len(config) > 0 {
+			args = append(args, config)
+		}
+		made, err = c.caller.Call(f, args...)
 	}
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
 		c.leaveOut(need.What)
-		c.Warn("not-read", fmt.Sprintf("the tests of %s are not read: they need %s", template.Clip(name), need.What), "write them into a file of YAML, JSON, JSONL or CSV", at...)
+		c.Warn("not-read", fmt.Sprintf("the tests of %s are not read: they need %s", template.Clip(name), need.What), byHand(file, function), at...)
 		return nil
 	}
 	if err != nil {

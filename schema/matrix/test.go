@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -144,6 +145,8 @@ func (c *compiler) readTests() []test {
 		return []test{one}
 	case c.Doc.Text("tests") != "":
 		return append(c.testsOf(c.Doc.Text("tests"), "tests"), c.scenarios()...)
+	case c.Doc.Text("tests", "path") != "":
+		return append(c.generated(c.Doc, "tests"), c.scenarios()...)
 	case !c.Doc.IsList("tests"):
 		c.Fail("wrong-type", "`tests` must be a list of tests or the name of a file", "write - vars: {…} for each test, or file://tests.csv", "tests")
 		return nil
@@ -152,6 +155,10 @@ func (c *compiler) readTests() []test {
 	for i := range c.Doc.Items("tests") {
 		if name := c.Doc.Text("tests", i); name != "" {
 			all = append(all, c.testsOf(name, "tests", i)...)
+			continue
+		}
+		if c.Doc.Text("tests", i, "path") != "" {
+			all = append(all, c.generated(c.Doc, "tests", i)...)
 			continue
 		}
 		all = append(all, c.oneTest(c.Doc, c.shared, "tests", i))
@@ -245,12 +252,25 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 		}
 		return all
 	case isCode[path.Ext(file)]:
-		return c.testsByFunction(name, at...)
+		return c.testsByFunction(name, nil, at...)
 	case ext == ".csv":
 		return c.csvTests(c.file(name, "tests", at...))
+	case workbook.MatchString(name):
+		c.leaveOut("tests in a workbook of Excel")
+		c.Warn("not-read", fmt.Sprintf("the tests of %s are in a workbook of Excel and are not read", template.Clip(name)), "save each sheet as CSV (UTF-8, comma delimited) and name that file", at...)
+		return nil
+	case !listing[ext]:
+		c.Fail("wrong-value", fmt.Sprintf("the tests of %s are in no file of a type that has tests", template.Clip(name)), "name a file of YAML, JSON, JSONL, CSV, JavaScript or Python", at...)
+		return nil
 	}
 	return c.listedTests(c.open(name, at...))
 }
+
+// workbook matches the name of a file of Excel, which may be followed by a sheet.
+var workbook = lazyregexp.New(`\.xlsx?(?:#.*)?$`)
+
+// listing are the types of files with a list of tests.
+var listing = map[string]bool{".yaml": true, ".yml": true, ".json": true, ".jsonl": true}
 
 // leaveOut counts tests of which only the need is known.
 func (c *compiler) leaveOut(need string) {
