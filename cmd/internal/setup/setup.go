@@ -221,7 +221,11 @@ func absent(files fs.FS, agent Agent) []string {
 	}
 	var notes []string
 	name := agent.Argv[0]
-	if _, err := exec.LookPath(name); err != nil && path.Base(name) == name {
+	_, err := exec.LookPath(name)
+	if err != nil && name == "python" {
+		_, err = exec.LookPath("python3") // it is started in its place
+	}
+	if err != nil && path.Base(name) == name {
 		notes = append(notes, name+" is not found on this machine: install it, or correct the command in gavel.yaml")
 	}
 	reader := command.Reader{Source: document.Source{FS: files}}

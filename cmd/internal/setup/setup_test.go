@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -325,6 +327,31 @@ func TestAProgramThatIsNotThere(t *testing.T) {
 		if got := strings.Join(out.Notes, "\n"); got != tt.want {
 			t.Errorf("--command %q has the notes %q, want %q", tt.line, got, tt.want)
 		}
+	}
+}
+
+// TestPythonIsPython3: python3 is started where python is missing, and no note says that
+// it has to be installed.
+func TestPythonIsPython3(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("programs have endings there")
+	}
+	path := t.TempDir()
+	for name, program := range map[string]string{"python3": "sh", "git": "git"} {
+		file, err := exec.LookPath(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(file, filepath.Join(path, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", path)
+	s := newSetup(t, map[string]string{"agent.py": "print()"})
+	s.Command = "python agent.py"
+	out, err := s.Run(t.Context())
+	if err != nil || len(out.Notes) > 0 {
+		t.Errorf("the notes are %q (%v), want none", out.Notes, err)
 	}
 }
 

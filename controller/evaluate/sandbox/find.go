@@ -39,34 +39,59 @@ func (b *Box) readable(tree string) []string {
 func (b *Box) Check(p Program) error {
 	p, err := b.complete(p)
 	if err == nil {
-		_, err = b.find(p)
+		_, _, err = b.find(p)
 	}
 	return err
 }
 
-// find returns a program's file, and requires that the file and its interpreter exist
-// and are readable.
-func (b *Box) find(p Program) (string, error) {
+// find returns a program's file and its arguments, and requires that the file and its
+// interpreter exist and are readable. A script for python is an argument of python3 where
+// its own interpreter is missing.
+func (b *Box) find(p Program) (string, []string, error) {
 	path, _ := variable(p.Env, "PATH")
-	file, err := lookUp(p.Argv[0], p.Dir, path)
+	file, _, err := program(p.Argv[0], p.Dir, path)
 	if err != nil {
-		return "", fmt.Errorf("argv: %w", err)
+		return "", nil, fmt.Errorf("argv: %w", err)
 	}
 	if err := b.mayRead(file, p); err != nil {
-		return "", fmt.Errorf("argv: %w", err)
+		return "", nil, fmt.Errorf("argv: %w", err)
 	}
-	interpreter := interpreter(file)
-	if interpreter == "" {
-		return file, nil
+	words := interpreter(file)
+	if len(words) == 0 {
+		return file, p.Argv, nil
 	}
-	found, err := lookUp(interpreter, "/", path)
+	found, isOther, err := program(words[0], "/", path)
 	if err == nil {
 		err = b.mayRead(found, p)
 	}
 	if err != nil {
-		return "", fmt.Errorf("argv: the interpreter of %s: %w", p.Argv[0], err)
+		return "", nil, fmt.Errorf("argv: the interpreter of %s: %w", p.Argv[0], err)
 	}
-	return file, nil
+	if isOther {
+		return found, slices.Concat([]string{python3}, words[1:], []string{file}, p.Argv[1:]), nil
+	}
+	return file, p.Argv, nil
+}
+
+// python3 is the name of Python's interpreter where python is missing, as on Debian and
+// macOS.
+const python3 = "python3"
+
+// pythons are what python3 can stand in for. One in another folder, such as a virtual
+// environment, has packages of its own.
+var pythons = []string{"python", "/usr/bin/python", "/usr/local/bin/python", "/bin/python"}
+
+// program is [lookUp], and finds python3 in the place of a missing python; isOther reports
+// that it did.
+func program(name, dir, path string) (file string, isOther bool, err error) {
+	file, err = lookUp(name, dir, path)
+	if err == nil || !slices.Contains(pythons, name) {
+		return file, false, err
+	}
+	if other, missing := lookUp(python3, dir, path); missing == nil {
+		return other, true, nil
+	}
+	return "", false, err
 }
 
 // lookUp searches a bare name in path and resolves a name with a slash below dir. It
@@ -90,11 +115,6 @@ func lookUp(name, dir, path string) (string, error) {
 	}
 	if len(candidates) == 1 && strings.ContainsRune(name, '/') {
 		return "", fmt.Errorf("%s is not there or cannot be executed", name)
-	}
-	if name == "python" { // Debian and macOS have it under its full name alone
-		if found, err := lookUp("python3", dir, path); err == nil {
-			return found, nil
-		}
 	}
 	return "", fmt.Errorf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", name, path)
 }
@@ -128,11 +148,11 @@ func isWithin(path, dir string) bool {
 }
 
 // interpreter returns the interpreter in a script's first line, or the program after
-// env; empty without one.
-func interpreter(file string) string {
+// env, with its arguments; nothing without one.
+func interpreter(file string) []string {
 	f, err := os.Open(file)
 	if err != nil {
-		return "" // a program may be executable and not readable
+		return nil // a program may be executable and not readable
 	}
 	defer f.Close()             //nolint:errcheck // it was only read
 	const longestLine = 4 << 10 // more than any kernel reads
@@ -140,15 +160,15 @@ func interpreter(file string) string {
 	line, ok := strings.CutPrefix(line, "#!")
 	words := strings.Fields(line)
 	if !ok || len(words) == 0 {
-		return ""
+		return nil
 	}
 	if filepath.Base(words[0]) != "env" {
-		return words[0]
+		return words
 	}
-	for _, word := range words[1:] {
+	for i, word := range words[1:] {
 		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
-			return word
+			return words[1+i:]
 		}
 	}
-	return words[0]
+	return words[:1]
 }

@@ -33,7 +33,7 @@ func (b *Box) prepare(ctx context.Context, p Program) (*runningProgram, error) {
 		return nil, err
 	}
 	r := &runningProgram{Program: p, readable: b.readable(p.Tree), hidden: b.hidden}
-	if r.file, err = b.find(p); err != nil {
+	if r.file, r.Argv, err = b.find(p); err != nil {
 		return nil, err
 	}
 	if err := b.handOver(ctx, p.Workspace); err != nil {

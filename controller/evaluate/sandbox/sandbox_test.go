@@ -122,7 +122,7 @@ func TestFind(t *testing.T) {
 			p, err := box.complete(Program{Argv: []string{tt.program}, Tree: tree})
 			found := ""
 			if err == nil {
-				found, err = box.find(p)
+				found, _, err = box.find(p)
 			}
 			if found != tt.want || tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
 				t.Errorf("got %q, %v", found, err)
