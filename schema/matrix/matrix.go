@@ -86,6 +86,7 @@ type compiler struct {
 	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
 	sent      map[string]int            // rows by their prompt
 	hook      string                    // a need of every row; empty for none
+	base      string                    // the file of the definition
 	absent    int                       // how many of them make no case, as tests from the net
 	inputsOf  map[inputKey][]schema.Input
 	engine    template.Engine
@@ -113,7 +114,7 @@ func (c *compiler) build() []*schema.Case {
 		c.Warn("not-read", "`redteam` is not read", "generate the tests with promptfoo and commit them; tests are run, and their generation is not", "redteam")
 	}
 	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
-	c.caller.Budget = c.Functions
+	c.base, c.caller.Budget = c.Doc.File, c.Functions
 	c.engine.Later = map[string]string{"_conversation": "the answers of other tests (_conversation)"}
 	c.engine.Environment = map[string]string{}
 	for _, name := range c.Doc.Keys("env") {
@@ -228,6 +229,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			Every: true, // promptfoo judges each repetition as a row of its own
 		},
 	}
+	r = c.called(r, p, t)
 	skip := cmp.Or(r.test.need, c.hook, r.need, t.need)
 	c.engine.Missing()
 	if err := c.send(tc, p, r, t); err != nil {

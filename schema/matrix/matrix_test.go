@@ -275,7 +275,7 @@ func TestNeeds(t *testing.T) {
 		{"{vars: {q: 'in {{ env.HOME }}'}}", "the environment variable HOME"},
 		{"{options: {transformVars: 'require(1)'}}", "a program for transformVars (require)"},
 		{"{provider: other}", "a target for the provider other"},
-		{"{vars: {q: file://x.pdf}}", "a variable from a file of the type .pdf"},
+		{"{vars: {q: file://x.pdf}}", "a variable from the text of PDF (.pdf)"},
 	} {
 		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- "+tt.row+"\n", nil)
 		if schema.HasErrors(problems) || len(got) != 2 {
@@ -385,7 +385,7 @@ func TestValueFiles(t *testing.T) {
 		{"v.yaml", "a: 1\n", ""},
 		{"v.txt", `{"a": 1`, ""},
 		{"v.json", `{"a": 1`, "4:44: error: the file v.json is not JSON; correct it, or name a .txt file if its text is meant"},
-		{"v.yml", "a: [1\n", "4:44: error: the file v.yml is not YAML; correct it, or name a .txt file if its text is meant"},
+		{"v.yml", "a: [1\n", "v.yml:1:5: error: not valid YAML: the list that begins before this place is not closed, or lacks a comma; close it with ], and put a comma between items"},
 	} {
 		got, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {description: runs, vars: {q: one}}\n- {vars: {q: two}, assert: [{type: equals, value: 'file://"+tt.name+"'}]}\n", map[string]string{tt.name: tt.content})
 		var said []string

@@ -23,6 +23,7 @@ type row struct {
 	// vars are the variables as a prompt has them, and resolved are those that assertions
 	// and programs see, in which only names are replaced.
 	vars, resolved template.Variables
+	written        template.Variables // as the test has them; without its functions' values
 	said           template.Variables // by which it is named
 	name           string
 	need           string // an unsupported need of the row, apart from its test's
@@ -45,7 +46,7 @@ func (c *compiler) expand(tests []test) []row {
 		for _, vars := range c.values(t) {
 			c.Budget.Spend(document.Rows, 1)
 			c.Budget.Spend(document.Parts, len(vars))
-			r := row{test: t}
+			r := row{test: t, written: vars}
 			r.resolved, r.vars, r.need = c.nested(t, vars)
 			if r.said = r.vars; t.written != nil {
 				r.said = t.said(vars)

@@ -36,6 +36,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 		c.inherit(c.shared)
 		t.at = row.At
 		t.asserts, t.inputs, t.vars, t.order = slices.Clone(t.asserts), slices.Clone(t.inputs), maps.Clone(t.vars), slices.Clone(t.order)
+		t.functions = maps.Clone(c.shared.functions)
 		c.note(&t, row.Problems)
 		for n, column := range rows.Head {
 			if n < len(row.Cells) && column.Text != "" {
@@ -126,7 +127,8 @@ func (c *compiler) cell(t *test, name string, cell document.Cell) {
 		if _, known := t.vars[name]; !known {
 			t.order = append(t.order, name)
 		}
-		t.vars[name], _ = json.Marshal(value) // a text
+		text, _ := json.Marshal(value)
+		t.vars[name] = c.variable(t, name, text, cell.At)
 	}
 }
 

@@ -24,10 +24,12 @@ type test struct {
 	description string
 	vars        template.Variables
 	order       []string // the names of vars in the file's order
-	asserts     []written
-	threshold   *float64
-	tags        []string
-	inputs      []schema.Input
+	// functions make the values of variables, by their names.
+	functions map[string]computation
+	asserts   []written
+	threshold *float64
+	tags      []string
+	inputs    []schema.Input
 	// defaults is how many of asserts are the file's defaultTest's, which bare leaves out.
 	defaults int
 	bare     bool
@@ -295,8 +297,16 @@ func (c *compiler) listedTests(doc *document.Document) []test {
 }
 
 // glob returns the files that match a name with wildcards, as absolute paths of the
-// repository. Its folder is read again if a file is added to it.
+// repository. A name without a file is a problem of the whole definition.
 func (c *compiler) glob(name, role string, at schema.Position) []string {
+	files, problems := c.matching(name, role, at)
+	c.Problems = append(c.Problems, problems...)
+	return files
+}
+
+// matching is like glob, and returns the problems. The folder is read again if a file is
+// added to it.
+func (c *compiler) matching(name, role string, at schema.Position) ([]string, []schema.Problem) {
 	pattern := path.Join(path.Dir(at.File), strings.TrimPrefix(name, "file://"))
 	fixed := pattern
 	for strings.ContainsAny(fixed, "*?[") {
@@ -304,10 +314,10 @@ func (c *compiler) glob(name, role string, at schema.Position) []string {
 	}
 	files, problems := c.Select(document.Selection{At: at, Name: name, Folder: fixed, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
 	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: role})
-	if c.Problems = append(c.Problems, problems...); len(problems)+len(files) == 0 {
-		c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
+	if len(problems)+len(files) == 0 {
+		problems = append(problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
 	}
-	return files
+	return files, problems
 }
 
 // oneTest reads one of many tests.
@@ -348,6 +358,12 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
+	t.functions = maps.Clone(shared.functions)
+	if doc.Has(in("assertScoringFunction")...) {
+		t.require("a program (assertScoringFunction)")
+	}
+	t.readGiven(doc.JSON(in("providerOutput")...))
+	c.readOptions(&t, doc, in("options")...)
 	c.readVars(&t, doc, in("vars")...)
 	for i := range doc.Items(in("assert")...) {
 		t.asserts = append(t.asserts, c.readAssertion(&t, doc, in("assert", i)...))
@@ -355,11 +371,6 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	if n, ok := document.ParseNumber(doc.JSON(in("threshold")...)); ok {
 		t.threshold = &n
 	}
-	if doc.Has(in("assertScoringFunction")...) {
-		t.require("a program (assertScoringFunction)")
-	}
-	t.readGiven(doc.JSON(in("providerOutput")...))
-	c.readOptions(&t, doc, in("options")...)
 	if t.rescored && t.need == "" && slices.ContainsFunc(t.asserts, func(a written) bool { return strings.HasSuffix(a.Type, "factuality") }) {
 		t.need = "a factuality with scores of its own (options.factuality)"
 	}
@@ -383,78 +394,6 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 		}
 	}
 	return t
-}
-
-// readVars reads the template.Variables, with the files that they name.
-func (c *compiler) readVars(t *test, doc *document.Document, at ...any) {
-	if name := doc.Text(at...); name != "" {
-		if doc = c.open(name); doc == nil {
-			return
-		}
-		at = nil
-	}
-	for _, name := range doc.Keys(at...) {
-		if _, known := t.vars[name]; !known {
-			t.order = append(t.order, name)
-		}
-		value := doc.JSON(append(at[:len(at):len(at)], name)...)
-		if file, isFile := fileName(value); isFile {
-			value = c.varFiles(t, doc, file, append(at[:len(at):len(at)], name)...)
-		}
-		t.vars[name] = value
-	}
-}
-
-// fileName returns the file that a value names.
-func fileName(value json.RawMessage) (string, bool) {
-	s, ok := document.ParseText(value)
-	if !ok {
-		return "", false
-	}
-	name, isFile := strings.CutPrefix(s, "file://")
-	return strings.TrimPrefix(name, "./"), isFile
-}
-
-// varFiles returns the value of a variable from a file. The files that match a name
-// with wildcards are a list of texts, which multiplies the test.
-func (c *compiler) varFiles(t *test, doc *document.Document, name string, at ...any) json.RawMessage {
-	if !strings.ContainsAny(name, "*?[") {
-		return c.varFile(t, name, doc.At(at...))
-	}
-	texts := []string{}
-	for _, file := range c.glob(name, "variable", doc.At(at...)) {
-		texts = append(texts, template.Written(c.varFile(t, file, doc.At(at...))))
-	}
-	raw, _ := json.Marshal(texts) // texts
-	return raw
-}
-
-// varFile returns the trimmed text of a file; a YAML file's value is JSON.
-func (c *compiler) varFile(t *test, name string, at schema.Position) json.RawMessage {
-	switch ext := path.Ext(name); ext {
-	case ".txt", ".md", ".json", ".yaml", ".yml", ".html", ".xml", ".csv":
-	default:
-		t.need = "a variable from a file of the type " + template.Clip(ext)
-		return json.RawMessage("null")
-	}
-	found := c.Read(document.Reference{At: at, Path: name, Role: "variable"})
-	t.inputs = append(t.inputs, found.Inputs...)
-	c.note(t, found.Problems)
-	if !found.Found() {
-		return json.RawMessage("null")
-	}
-	if wrong := document.CheckEncoding(found.File); len(wrong) > 0 {
-		c.note(t, wrong)
-		return json.RawMessage("null")
-	}
-	text := strings.TrimSpace(string(found.File.Data))
-	if ext := path.Ext(name); ext == ".yaml" || ext == ".yml" {
-		if doc, problems := document.Parse(found.File.Path, found.File.Data); doc != nil && !schema.HasErrors(problems) {
-			text = string(doc.JSON())
-		}
-	}
-	raw, _ := json.Marshal(text)
-	return raw
 }
 
 const corrected = "a test without errors"
@@ -565,7 +504,7 @@ func (c *compiler) resolve(t *test, a *written, at schema.Position) {
 
 // valueFile returns the value of a JSON or YAML file, and the text of any other.
 func (c *compiler) valueFile(t *test, name string, at schema.Position) json.RawMessage {
-	text := c.varFile(t, name, at)
+	text := c.varFile(t, "value", name, at)
 	s, isText := document.ParseText(text)
 	kind, parsed := map[string]string{".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}[path.Ext(name)]
 	if !parsed || !isText {
@@ -618,7 +557,7 @@ func (c *compiler) assessors(doc *document.Document, at ...any) (of assessors, i
 func (c *compiler) prompt(t *test, doc *document.Document, at ...any) string {
 	raw := doc.JSON(at...)
 	if name, isFile := fileName(raw); isFile {
-		raw = c.varFile(t, name, doc.At(at...))
+		raw = c.varFile(t, "prompt", name, doc.At(at...))
 	}
 	return template.Written(raw)
 }
