@@ -23,6 +23,9 @@ import (
 type Source struct {
 	// Refs are full names at the remote: refs/heads/main, refs/pull/7/head.
 	Refs []string
+	// Near returns commits that are enough without a history, or nil. It is asked where
+	// the store has no complete history; nil fetches that.
+	Near func(context.Context) (*Near, error)
 	// Token returns the credential for an http or https remote; nil for none. It is a
 	// function so that printing a Source does not show it. It is not sent over an
 	// unencrypted connection, except to this machine.
@@ -37,13 +40,24 @@ type Source struct {
 	Timeout time.Duration
 }
 
+// Near are commits that are fetched without the history behind them.
+type Near struct {
+	// Refs are full names at the remote, of which the tips are fetched.
+	Refs []string
+	// Commits are 40 hex digits.
+	Commits []string
+	// Most bounds the new objects.
+	Most Bounds
+}
+
 const (
 	fetchTimeout = 5 * time.Minute
 	// Fetched refs are separate from the user's own.
 	fetchedRefs = "refs/gavel/"
 )
 
-// Fetch fetches refs of the remote origin with all their history. It returns the
+// Fetch fetches refs of the remote origin, with all their history or, into an empty
+// store, what src.Near says. It returns the
 // commits in the order of src.Refs, and a repository that has them, which the caller
 // closes. If this repository is complete, that is a second handle of it. A shallow
 // clone is not changed; the history goes to src.Store instead, because go-git cannot
@@ -65,9 +79,11 @@ func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []stri
 		return nil, nil, fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
 	if aside {
-		return r.aside.fetch(ctx, src.Most, specs)
+		return r.aside.fetch(ctx, src, specs)
 	}
-	into, commits, err := fetchInto(ctx, r.Root(), from, src, specs)
+	whole := src
+	whole.Near = nil // a complete clone stays one
+	into, commits, err := fetchInto(ctx, r.Root(), from, whole, specs)
 	switch {
 	case err == nil:
 		r.damage.watch(into)
@@ -78,7 +94,7 @@ func (r *Repository) Fetch(ctx context.Context, src Source) (*Repository, []stri
 	if _, err := r.fetchesAside(src, from, true); err != nil {
 		return nil, nil, err
 	}
-	return r.aside.fetch(ctx, src.Most, specs)
+	return r.aside.fetch(ctx, src, specs)
 }
 
 // fetchInto fetches into the repository at dir and opens it.
@@ -87,7 +103,7 @@ func fetchInto(ctx context.Context, dir string, from remote, src Source, specs [
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := into.fetch(ctx, from, src, specs); err != nil {
+	if err := into.fetchAsNeeded(ctx, from, src, specs); err != nil {
 		return nil, nil, errors.Join(err, into.Close())
 	}
 	// An open store does not see new packs.
@@ -141,6 +157,7 @@ func refSpecs(refs []string) ([]config.RefSpec, error) {
 	return specs, nil
 }
 
+// fetch fetches refs with their history into a clone that has all of it.
 func (r *Repository) fetch(ctx context.Context, from remote, src Source, specs []config.RefSpec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

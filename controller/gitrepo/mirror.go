@@ -51,33 +51,40 @@ func NewMirror(cfg MirrorConfig) (*Mirror, error) {
 // the bounds, the error wraps a [pack.ExcessError], and none of them is kept. A folder
 // that is read in place has no bounds.
 func (m *Mirror) Fetch(ctx context.Context, most Bounds, refs ...string) (*Repository, []string, error) {
+	return m.FetchSource(ctx, Source{Most: most, Refs: refs})
+}
+
+// FetchSource is Fetch as a source says, of which the mirror knows Token, Store and
+// Timeout itself.
+func (m *Mirror) FetchSource(ctx context.Context, src Source) (*Repository, []string, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.cfg.Timeout, fetchTimeout))
 	defer cancel()
 	if m.from.scheme == fileScheme {
-		return m.fetchHere(ctx, refs)
+		return m.fetchHere(ctx, src.Refs)
 	}
-	specs, err := refSpecs(refs)
+	specs, err := refSpecs(src.Refs)
 	if err != nil {
 		return nil, nil, fmt.Errorf("fetching from %s: %w", m.from.show, err)
 	}
-	return m.fetch(ctx, most, specs)
+	src.Token = m.cfg.Token
+	return m.fetch(ctx, src, specs)
 }
 
 // fetch is Fetch into the mirror's folder.
-func (m *Mirror) fetch(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
+func (m *Mirror) fetch(ctx context.Context, src Source, specs []config.RefSpec) (*Repository, []string, error) {
 	if m.damage.due() {
 		if err := m.remove(); err != nil {
 			return nil, nil, err
 		}
 	}
-	repo, commits, err := m.fetchBounded(ctx, most, specs)
+	repo, commits, err := m.fetchBounded(ctx, src, specs)
 	if err == nil || ctx.Err() != nil || sound(m.cfg.Dir) {
 		return repo, commits, err
 	}
 	if err := m.remove(); err != nil {
 		return nil, nil, err
 	}
-	return m.fetchBounded(ctx, most, specs)
+	return m.fetchBounded(ctx, src, specs)
 }
 
 // remove removes the clone, since all of it came from the remote and can be fetched
@@ -89,14 +96,14 @@ func (m *Mirror) remove() error {
 	return nil
 }
 
-func (m *Mirror) fetchBounded(ctx context.Context, most Bounds, specs []config.RefSpec) (*Repository, []string, error) {
+func (m *Mirror) fetchBounded(ctx context.Context, src Source, specs []config.RefSpec) (*Repository, []string, error) {
 	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
 	if _, err := git.PlainInit(m.cfg.Dir, true); err != nil && !errors.Is(err, git.ErrRepositoryAlreadyExists) {
 		return nil, nil, fmt.Errorf("making the clone of %s: %w", m.from.show, err)
 	}
-	repo, commits, err := fetchInto(ctx, m.cfg.Dir, m.from, Source{Token: m.cfg.Token, Most: most}, specs)
+	repo, commits, err := fetchInto(ctx, m.cfg.Dir, m.from, src, specs)
 	if err != nil {
 		return nil, nil, err
 	}

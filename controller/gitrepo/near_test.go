@@ -1,0 +1,172 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// A longHistory is a repository of many commits, each of which changes a file that does
+// not compress. A pull request left main one commit ago.
+type longHistory struct {
+	dir              string
+	base, main, pull string
+}
+
+func newLongHistory(t *testing.T) longHistory {
+	t.Helper()
+	h := longHistory{dir: t.TempDir()}
+	gittest.Init(t, h.dir, "main")
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		var big bytes.Buffer
+		for range 2 << 10 {
+			fmt.Fprintf(&big, "%016x", random.Uint64())
+		}
+		gittest.Commit(t, h.dir, map[string]string{"big": big.String()})
+	}
+	h.base = gittest.Run(t, h.dir, "rev-parse", "HEAD")
+	gittest.Run(t, h.dir, "checkout", "-q", "-b", "topic")
+	gittest.Commit(t, h.dir, map[string]string{"mine": "x"})
+	h.pull = gittest.Run(t, h.dir, "rev-parse", "HEAD")
+	gittest.Run(t, h.dir, "update-ref", "refs/pull/7/head", h.pull)
+	gittest.Run(t, h.dir, "checkout", "-q", "main")
+	gittest.Commit(t, h.dir, map[string]string{"later": "y"})
+	h.main = gittest.Run(t, h.dir, "rev-parse", "HEAD")
+	return h
+}
+
+// source fetches main with its history, or both sides of the pull request without.
+func (h longHistory) source(asked *int) Source {
+	return Source{Refs: []string{"refs/heads/main"}, Most: OfBase, Near: func(context.Context) (*Near, error) {
+		*asked++
+		return &Near{Refs: pullRefs, Commits: []string{h.base, h.pull}, Most: OfHead}, nil
+	}}
+}
+
+// TestFetchNear: an empty clone takes both sides of a pull request without their history,
+// and is completed when something else is needed, at once or later.
+func TestFetchNear(t *testing.T) {
+	h := newLongHistory(t)
+	url := gittest.Backend(t, h.dir)
+	dir := filepath.Join(t.TempDir(), "mirror")
+	m, err := NewMirror(MirrorConfig{Dir: dir, URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := func(src Source) *Repository {
+		t.Helper()
+		repo, tips, err := m.FetchSource(t.Context(), src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = repo.Close() }) // it only reads
+		if len(tips) != len(src.Refs) || tips[0] != h.main {
+			t.Errorf("the tips are %v, want %s first", tips, h.main)
+		}
+		if got, err := repo.Changed(t.Context(), h.base, h.pull); err != nil || fmt.Sprint(got) != "[mine]" {
+			t.Errorf("Changed = %v, %v; want mine", got, err)
+		}
+		return repo
+	}
+	// git sends commits by their hashes only where it is told to; GitHub does.
+	gittest.Run(t, h.dir, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	asked := 0
+	few := fetch(h.source(&asked))
+	if _, err := few.MergeBase(t.Context(), h.main, h.pull); !errors.Is(err, ErrShallow) {
+		t.Errorf("MergeBase of a clone without history: %v, want ErrShallow", err)
+	}
+	sides := packed(t, dir)
+
+	// The same again brings nothing.
+	if fetch(h.source(&asked)); packed(t, dir) != sides {
+		t.Errorf("the second fetch brings %d bytes", packed(t, dir)-sides)
+	}
+	// Another commit completes the clone, of which Near is not asked any more.
+	gittest.Commit(t, h.dir, map[string]string{"later": "z"})
+	h.main = gittest.Run(t, h.dir, "rev-parse", "HEAD")
+	for range 2 {
+		asked = 0
+		whole := fetch(h.source(&asked))
+		if got, err := whole.MergeBase(t.Context(), h.main, h.pull); err != nil || got != h.base {
+			t.Errorf("MergeBase = %s, %v; want %s", got, err, h.base)
+		}
+		if shallow, err := whole.Shallow(); err != nil || shallow {
+			t.Errorf("the clone is shallow: %v, %v", shallow, err)
+		}
+	}
+	if asked > 0 {
+		t.Error("a complete clone asks which commits are enough")
+	}
+	if all := packed(t, dir) - sides; sides > all/10 {
+		t.Errorf("both sides take %d bytes and the history %d", sides, all)
+	}
+}
+
+// TestFetchNearImpossible: a remote that sends no single commits, a commit that it does not
+// have, sides beyond the bounds and a forge that cannot say which commits are enough have
+// the history fetched.
+func TestFetchNearImpossible(t *testing.T) {
+	h := newLongHistory(t)
+	url := gittest.Backend(t, h.dir)
+	absent := "1234567890123456789012345678901234567890"
+	for _, tt := range []struct {
+		name  string
+		allow string
+		near  *Near
+	}{
+		{"no commits by their hashes", "false", &Near{Refs: pullRefs, Commits: []string{h.base, h.pull}, Most: OfHead}},
+		{"a commit that is not there", "true", &Near{Refs: pullRefs, Commits: []string{absent}, Most: OfHead}},
+		{"beyond the bounds", "true", &Near{Refs: pullRefs, Commits: []string{h.base}, Most: Bounds{Bytes: 100}}},
+		{"not known", "true", nil},
+	} {
+		gittest.Run(t, h.dir, "config", "uploadpack.allowReachableSHA1InWant", tt.allow)
+		m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "mirror"), URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		repo, _, err := m.FetchSource(t.Context(), Source{Refs: pullRefs, Most: OfBase, Near: func(context.Context) (*Near, error) { return tt.near, nil }})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if got, err := repo.MergeBase(t.Context(), h.main, h.pull); err != nil || got != h.base {
+			t.Errorf("%s: MergeBase = %s, %v; want %s", tt.name, got, err, h.base)
+		}
+		if err := repo.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "mirror"), URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := errors.New("the forge is away")
+	if _, _, err := m.FetchSource(t.Context(), Source{Refs: pullRefs, Near: func(context.Context) (*Near, error) { return nil, away }}); !errors.Is(err, away) {
+		t.Errorf("a forge that is away: %v", err)
+	}
+}
+
+// packed returns the size of all packs of a repository in bytes.
+func packed(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	packs, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packs {
+		info, err := os.Stat(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += info.Size()
+	}
+	return n
+}
