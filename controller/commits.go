@@ -20,6 +20,8 @@ type CommitSides struct {
 	// Head is a commit, Base a commit or ref whose merge base with head is compared;
 	// empty compares with nothing.
 	Head, Base string
+	// Ancestor means that Base is the merge base, in a clone that may lack the history.
+	Ancestor bool
 	// Accepted means that head is on a base branch: then its own configuration decides
 	// for it.
 	Accepted bool
@@ -141,11 +143,12 @@ func (c CommitSides) base(ctx context.Context) (Checkout, error) {
 	if err != nil {
 		return Checkout{}, err
 	}
-	mergeBase, err := c.Repo.MergeBase(ctx, tip, c.Head)
-	if err != nil {
-		return Checkout{}, err
+	if !c.Ancestor {
+		if tip, err = c.Repo.MergeBase(ctx, tip, c.Head); err != nil {
+			return Checkout{}, err
+		}
 	}
-	return c.checkout(mergeBase)
+	return c.checkout(tip)
 }
 
 func (c CommitSides) checkout(commit string) (Checkout, error) {

@@ -274,11 +274,10 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 	return review.Config{
 		Client: client, Repository: repo, Ledger: store, ConfigFile: c.ConfigFile, LookupEnv: c.LookupEnv,
 		// A job's shallow checkout lacks the history of both sides.
-		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
-			return here.Fetch(ctx, gitrepo.Source{
-				Refs: refs, Most: most, Token: gitrepo.Constant(c.Env("GITHUB_TOKEN")),
-				Store: filepath.Join(here.Root(), gitrepo.OwnFolder, "objects.git"),
-			})
+		Fetch: func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
+			src.Token = gitrepo.Constant(c.Env("GITHUB_TOKEN"))
+			src.Store = filepath.Join(here.Root(), gitrepo.OwnFolder, "objects.git")
+			return here.Fetch(ctx, src)
 		},
 		Execute: c.Execute, Complete: true,
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, Clock: c.Clock,

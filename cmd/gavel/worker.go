@@ -255,10 +255,10 @@ func (w *workerProcess) repository(ctx context.Context, name forge.Repo) (worker
 			return nil, err
 		}
 		var fetching sync.Mutex
-		w.fetchers[name] = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+		w.fetchers[name] = func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 			fetching.Lock()
 			defer fetching.Unlock()
-			return mirror.Fetch(ctx, most, refs...)
+			return mirror.FetchSource(ctx, src)
 		}
 		return w.fetchers[name], nil
 	}

@@ -171,9 +171,9 @@ func TestWhatAHeadIsSaidToWaitFor(t *testing.T) {
 		await("gavel/validate", "pending: waits for its turn behind other heads")
 		return review.Turn{End: func() {}}, nil
 	}
-	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+	d.cfg.Fetch = func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 		await("gavel/validate", "pending: checking the definitions")
-		return fetch(ctx, refs, most)
+		return fetch(ctx, src)
 	}
 	d.cfg.Execute = func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 		await("gavel/validate", "success: all definitions are valid")

@@ -66,13 +66,13 @@ func TestADeadlineBoundsWhatIsDoneForAHead(t *testing.T) {
 	d.pull(1)
 	var fetched [][]string
 	d.cfg.Deadline = time.Millisecond
-	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
-		fetched = append(fetched, refs)
-		if len(refs) == 1 { // what base has may take its time
+	d.cfg.Fetch = func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
+		fetched = append(fetched, src.Refs)
+		if len(src.Refs) == 1 { // what base has may take its time
 			if _, bounded := ctx.Deadline(); bounded {
-				t.Errorf("fetching %v has a deadline", refs)
+				t.Errorf("fetching %v has a deadline", src.Refs)
 			}
-			return d.fetch(ctx, refs, most)
+			return d.fetch(ctx, src)
 		}
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
@@ -95,14 +95,14 @@ func TestAbuseAPackOutOfBoundsIsReported(t *testing.T) {
 	d := newFixture(t, gitrepo.NewCommit{Write: map[string][]byte{"gavel.yaml": []byte("version: 1\n"), "test_definitions/a.json": []byte(small)}},
 		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{"README": []byte("1")}})
 	d.pull(1)
-	d.cfg.Fetch = func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+	d.cfg.Fetch = func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 		switch {
-		case len(refs) == 1 && most == gitrepo.OfBase:
-			return d.fetch(ctx, refs, most)
-		case len(refs) == 2 && most == gitrepo.OfHead:
+		case len(src.Refs) == 1 && src.Most == gitrepo.OfBase:
+			return d.fetch(ctx, src)
+		case len(src.Refs) == 2 && src.Most == gitrepo.OfHead:
 			return nil, nil, fmt.Errorf("fetching: %w", &pack.ExcessError{Path: ".", Message: "a new object has 9 bytes; the bound is 8", Hint: "keep it small"})
 		}
-		t.Errorf("%v is fetched within %+v", refs, most)
+		t.Errorf("%v is fetched within %+v", src.Refs, src.Most)
 		return nil, nil, context.Canceled
 	}
 	if err := d.review(1); err != nil {

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/gitrepo/pack"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -53,12 +55,45 @@ func (r *Review) prepare(ctx context.Context, last *report.Report) (preparation,
 	return r.prepareOnce(ctx, last)
 }
 
+// once returns a function that asks for a text once, at its first call.
+func once(ask func(context.Context) string) func(context.Context) string {
+	var asked sync.Once
+	var text string
+	return func(ctx context.Context) string {
+		asked.Do(func() { text = ask(ctx) })
+		return text
+	}
+}
+
+// askMergeBase asks the forge for the merge base of base and head. Without an answer the
+// history says it.
+func (r *Review) askMergeBase(ctx context.Context, base string) string {
+	mergeBase, err := r.Client.MergeBase(ctx, r.Repository, base, r.head)
+	if err != nil && !errors.Is(err, forge.ErrNoMergeBase) && ctx.Err() == nil {
+		r.Log(fmt.Sprintf("the history is fetched: %v", err))
+	}
+	return mergeBase
+}
+
+// nearCommits returns the commits that are enough for comparing head with base, or nil if the
+// forge does not report their merge base.
+func (r *Review) nearCommits(ctx context.Context) (*gitrepo.Near, error) {
+	mergeBase := ""
+	if r.mergeBase != nil {
+		mergeBase = r.mergeBase(ctx)
+	}
+	if mergeBase == "" {
+		return nil, ctx.Err()
+	}
+	return &gitrepo.Near{Refs: r.refs, Commits: []string{mergeBase, r.head}, Most: gitrepo.OfHead}, nil
+}
+
 // prepareOnce is prepare within the deadline. The error wraps a [pack.ExcessError] if
 // the head exceeds the deadline or the bounds. The first clone of a repository is not a
 // head's fault, so base is fetched before.
 func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparation, error) {
 	if len(r.known) > 0 {
-		repo, _, err := r.fetchRefs(ctx, r.known, gitrepo.OfBase)
+		repo, _, err := r.fetchRefs(ctx, gitrepo.Source{Refs: r.known, Most: gitrepo.OfBase, Near: r.nearCommits})
 		if err != nil {
 			return preparation{}, err
 		}
@@ -84,13 +119,13 @@ func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparat
 }
 
 // fetchRefs fetches refs, from a remote that may be unavailable for a while.
-func (r *Review) fetchRefs(ctx context.Context, refs []string, most gitrepo.Bounds) (repo *gitrepo.Repository, tips []string, err error) {
+func (r *Review) fetchRefs(ctx context.Context, src gitrepo.Source) (repo *gitrepo.Repository, tips []string, err error) {
 	err = r.Retry.Do(ctx, func() (err error) {
-		repo, tips, err = r.Fetch(ctx, refs, most)
+		repo, tips, err = r.Fetch(ctx, src)
 		return err
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("fetch %s: %w", strings.Join(refs, " and "), err)
+		return nil, nil, fmt.Errorf("fetch %s: %w", strings.Join(src.Refs, " and "), err)
 	}
 	return repo, tips, nil
 }
@@ -105,10 +140,10 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 		most = gitrepo.OfBase
 	}
 	var tips []string
-	if found.repo, tips, err = r.fetchRefs(inner, r.refs, most); err != nil {
+	if found.repo, tips, err = r.fetchRefs(inner, gitrepo.Source{Refs: r.refs, Most: most, Near: r.nearCommits}); err != nil {
 		return found, err
 	}
-	at, err := r.fetched(found.repo, tips)
+	at, err := r.fetched(inner, found.repo, tips)
 	if err != nil {
 		return found, err
 	}
@@ -133,7 +168,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 		return found, err
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
-		Repo: at.repo, Head: r.head, Base: at.base, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: at.repo, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {

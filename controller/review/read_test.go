@@ -43,7 +43,7 @@ func TestACommitThatIsMissingFromTheClone(t *testing.T) {
 	defer repo.Close()
 	missing := strings.Repeat("1", 40)
 	r := &Review{Config: Config{ConfigFile: "gavel.yaml"}, level: ledger.LevelBase, head: missing}
-	if _, err := r.fetched(repo, nil); err == nil || !strings.Contains(err.Error(), missing) {
+	if _, err := r.fetched(t.Context(), repo, nil); err == nil || !strings.Contains(err.Error(), missing) {
 		t.Errorf("fetched = %v, want an error that names %s", err, missing)
 	}
 }

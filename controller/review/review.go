@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -37,9 +36,9 @@ type Config struct {
 	// Defaults to Repository's.
 	Known  string
 	Ledger *ledger.Ledger
-	// Fetch fetches refs with their history, within bounds, and returns their commits
-	// in the same order. The review closes the repository.
-	Fetch func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
+	// Fetch fetches refs as [gitrepo.Mirror.FetchSource] does, and returns their commits in
+	// the same order. The review closes the repository.
+	Fetch func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error)
 	// Execute executes a plan and stores its report.
 	Execute controller.Executor
 	// ConfigFile is the path of gavel.yaml.
@@ -209,6 +208,9 @@ type Review struct {
 	refs, known []string
 	// base is a commit or one of refs; head is compared with the merge base.
 	base string
+	// mergeBase returns the merge base of base and head as the forge reports it, empty if
+	// it does not. It is nil without a forge.
+	mergeBase func(context.Context) string
 	// rules name the branch whose gavel.yaml decides; zero if head's does.
 	rules report.Rules
 	// number is the pull request in whose name it is judged, 0 for a push. A merge
@@ -281,12 +283,8 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 		trust: forge.Trusted(event, &pull, permission),
 	}
 	out.follow(decide)
-	var asked sync.Once
-	var stranger string
-	out.outsider = func(ctx context.Context) string { // all processes that judge the head share one answer
-		asked.Do(func() { stranger = out.stranger(ctx, pull) })
-		return stranger
-	}
+	out.mergeBase = once(func(ctx context.Context) string { return out.askMergeBase(ctx, pull.BaseSHA) })
+	out.outsider = once(func(ctx context.Context) string { return out.stranger(ctx, pull) }) // all processes that judge the head share one answer
 	if !pull.Fork && cfg.listed(forge.User{ID: pull.AuthorID, Bot: pull.Bot}) {
 		out.trust = forge.Trust{Run: true} // no forge reports a bot's permission, and the operator vouches for it
 	}
@@ -512,8 +510,8 @@ func (r *Review) comparedWith(ctx context.Context, at sides) (string, error) {
 		return "", nil
 	}
 	tip, err := at.repo.Resolve(ctx, at.base)
-	if err != nil {
-		return "", err
+	if err != nil || at.ancestor {
+		return tip, err
 	}
 	return at.repo.MergeBase(ctx, tip, r.head)
 }

@@ -64,13 +64,13 @@ func newFixture(t *testing.T, changes ...gitrepo.NewCommit) *fixture {
 }
 
 // fetch gives main for the base branch and topic for every pull request.
-func (d *fixture) fetch(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+func (d *fixture) fetch(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 	repo, err := gitrepo.Open(d.dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	commits := make([]string, len(refs))
-	for i, ref := range refs {
+	commits := make([]string, len(src.Refs))
+	for i, ref := range src.Refs {
 		branch := "topic"
 		if ref == "refs/heads/main" {
 			branch = "main"
@@ -93,7 +93,7 @@ func (d *fixture) execute(ctx context.Context, p *controller.Prepared, o control
 // pull makes a pull request of topic.
 func (d *fixture) pull(number int) {
 	d.t.Helper()
-	repo, commits, err := d.fetch(d.t.Context(), []string{"refs/heads/topic", "refs/heads/main"}, gitrepo.OfBase)
+	repo, commits, err := d.fetch(d.t.Context(), gitrepo.Source{Refs: []string{"refs/heads/topic", "refs/heads/main"}})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -62,6 +62,8 @@ type sides struct {
 	repo *gitrepo.Repository
 	// base is a commit, or a name that repo resolves; empty if head is compared with nothing.
 	base string
+	// ancestor means that base is the merge base of itself and head.
+	ancestor bool
 	// rules have the commit whose gavel.yaml decides; zero if head's decides.
 	rules report.Rules
 	// decision is nil before it is read.
@@ -70,7 +72,7 @@ type sides struct {
 
 // fetched returns the sides, with the tips of r.refs as their commits, and reads the
 // deciding configuration.
-func (r *Review) fetched(repo *gitrepo.Repository, tips []string) (sides, error) {
+func (r *Review) fetched(ctx context.Context, repo *gitrepo.Repository, tips []string) (sides, error) {
 	at := sides{repo: repo, base: r.base, rules: r.rules}
 	if i := slices.Index(r.refs, r.base); i >= 0 {
 		at.base = tips[i]
@@ -78,7 +80,15 @@ func (r *Review) fetched(repo *gitrepo.Repository, tips []string) (sides, error)
 	if i := slices.Index(r.refs, "refs/heads/"+r.rules.Branch); i >= 0 && r.rules.Commit == "" {
 		at.rules.Commit = tips[i]
 	}
-	var err error
+	shallow, err := repo.Shallow()
+	if err != nil {
+		return at, err
+	}
+	if shallow && r.mergeBase != nil {
+		if base := r.mergeBase(ctx); base != "" {
+			at.base, at.ancestor = base, true
+		}
+	}
 	at.decision, err = r.decides(at)
 	return at, err
 }

@@ -24,7 +24,7 @@ func (w *worker) branch(ctx context.Context, repo *repository, name string) (*re
 // base returns the review of the tip of a base branch. It is compared with the last
 // commit that was judged below it, else with its parent, if it has one.
 func (w *worker) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name}, gitrepo.OfBase)
+	git, commits, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + name}, Most: gitrepo.OfBase})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func isAncestor(ctx context.Context, git *gitrepo.Repository, commit, head strin
 // group returns the review of a merge group. It is compared with its parent
 // in the queue, so that a group on top of another shows only its own changes.
 func (w *worker) group(ctx context.Context, repo *repository, name string, group forge.Group) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + name, "refs/heads/" + group.Base}, gitrepo.OfBase)
+	git, commits, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + name, "refs/heads/" + group.Base}, Most: gitrepo.OfBase})
 	if err != nil {
 		return nil, err
 	}

@@ -52,10 +52,10 @@ type repository struct {
 	lastPull  int // whose comment was looked for last, see pollDeletedComments
 }
 
-func (r *repository) fetch(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+func (r *repository) fetch(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
-	return r.mirror.Fetch(ctx, most, refs...)
+	return r.mirror.FetchSource(ctx, src)
 }
 
 // tip returns the commit of a branch, empty if there is none.

@@ -71,7 +71,7 @@ func (s *Server) Recheck(w RepositoryView, number int) {
 // Tip fetches the branch that pull requests are for. The caller closes the
 // repository.
 func (w RepositoryView) Tip(ctx context.Context) (repo *gitrepo.Repository, commit string, err error) {
-	found, commits, err := w.repo.fetch(ctx, []string{"refs/heads/" + w.Branch}, gitrepo.OfBase)
+	found, commits, err := w.repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + w.Branch}, Most: gitrepo.OfBase})
 	if err != nil {
 		return nil, "", err
 	}

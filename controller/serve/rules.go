@@ -18,7 +18,7 @@ func (w *worker) rules(ctx context.Context, repo *repository, branch string) (er
 	if pulls == nil || len(*pulls) == 0 {
 		return nil
 	}
-	git, commits, err := repo.fetch(ctx, []string{"refs/heads/" + branch}, gitrepo.OfBase)
+	git, commits, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + branch}, Most: gitrepo.OfBase})
 	if err != nil {
 		return err
 	}

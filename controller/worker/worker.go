@@ -39,7 +39,7 @@ type About struct {
 }
 
 // A Fetcher fetches refs of a repository with their history, within bounds.
-type Fetcher func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error)
+type Fetcher func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error)
 
 // A Config has a worker's own settings.
 type Config struct {

@@ -62,11 +62,11 @@ func newFixture(t *testing.T) *fixture {
 		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "Hello", "expected": {"keywords": ["hi"]}}`,
 	})
 	b := &fixture{}
-	fetch := func(ctx context.Context, refs []string, _ gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
+	fetch := func(_ context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 		b.fetches++
 		repo, err := gitrepo.Open(dir)
-		commits := make([]string, len(refs))
-		for i := range refs {
+		commits := make([]string, len(src.Refs))
+		for i := range src.Refs {
 			commits[i] = head
 		}
 		return repo, commits, err

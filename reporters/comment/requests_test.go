@@ -72,6 +72,11 @@ func (s *side) speak() {
 	if !errors.Is(err, forge.ErrNoPusher) {
 		s.must(err)
 	}
+	s.forge.Compares(sha, sha, sha)
+	_, err = s.client.MergeBase(ctx, demo, sha, sha)
+	if !errors.Is(err, forge.ErrNoMergeBase) {
+		s.must(err)
+	}
 	_, err = s.client.Login(ctx)
 	s.must(err)
 	_, err = s.client.Comments(ctx, demo, 7, time.Unix(1, 0))
@@ -152,6 +157,7 @@ func TestEveryRequest(t *testing.T) {
 		"pulls/list?direction&page&per_page&sort&state",
 		"reactions/create-for-issue-comment content",
 		"reactions/list-for-issue-comment?page&per_page",
+		"repos/compare-commits-with-basehead?page&per_page",
 		"repos/create-commit-status context description state target_url",
 		"repos/get",
 		"repos/get-collaborator-permission-level",

@@ -36,6 +36,7 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/pulls/{number}":                   f.getPull,
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
 			"GET " + repo + "/activity":                         f.listActivity,
+			"GET " + repo + "/compare/{basehead}":               f.compare,
 			"GET " + repo + "/issues/comments":                  f.recentComments,
 			repo + "/issues/{first}/{second}":                   f.issue,
 			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,

@@ -164,10 +164,11 @@ type Forge struct {
 	keys        map[int64]*rsa.PublicKey
 	keysTaken   int
 	tokens      map[string]minted
-	given       []string // tokens issued to Apps, in order
-	talk        int      // changes of comments
-	pushes      []push   // the newest last
-	unchanged   int      // answers with a 304
+	given       []string          // tokens issued to Apps, in order
+	talk        int               // changes of comments
+	pushes      []push            // the newest last
+	mergeBases  map[string]string // by base...head
+	unchanged   int               // answers with a 304
 }
 
 // New starts a forge that ends with the test.
@@ -202,6 +203,7 @@ func unserved(tb testing.TB) *Forge {
 		apps:        map[int64]App{},
 		keys:        map[int64]*rsa.PublicKey{},
 		tokens:      map[string]minted{},
+		mergeBases:  map[string]string{},
 		Now:         time.Now,
 	}
 	tb.Cleanup(func() {

@@ -30,3 +30,23 @@ func (f *Forge) listActivity(w http.ResponseWriter, r *http.Request) {
 	}
 	reply(w, http.StatusOK, all)
 }
+
+// Compares sets the merge base of two commits, which the forge then reports.
+func (f *Forge) Compares(base, head, mergeBase string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mergeBases[base+"..."+head] = mergeBase
+}
+
+// compare reports the merge base of two commits. Gitea does not.
+func (f *Forge) compare(w http.ResponseWriter, r *http.Request) {
+	mergeBase := f.mergeBases[r.PathValue("basehead")]
+	switch {
+	case isGitea(r):
+		reply(w, http.StatusOK, map[string]any{"total_commits": 0, "commits": []any{}})
+	case mergeBase == "":
+		notFound(w)
+	default:
+		reply(w, http.StatusOK, map[string]any{"merge_base_commit": map[string]any{"sha": mergeBase}, "status": "diverged", "commits": []any{}})
+	}
+}

@@ -227,8 +227,8 @@ func Examine(ctx context.Context, job Job, execute controller.Executor, steps St
 	}
 	cfg := review.Config{
 		Ledger: store, LookupEnv: os.LookupEnv, Log: func(string) {},
-		Fetch: func(ctx context.Context, refs []string, most gitrepo.Bounds) (*gitrepo.Repository, []string, error) {
-			repo, commits, err := mirror.Fetch(ctx, most, refs...)
+		Fetch: func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
+			repo, commits, err := mirror.FetchSource(ctx, src)
 			if left--; left == 0 || err != nil {
 				steps.Fetched()
 			}
