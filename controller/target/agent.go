@@ -161,9 +161,24 @@ func agentReply(data []byte) (Reply, error) {
 		if err != nil {
 			return Reply{}, fmt.Errorf("the reply's message %d: %w", i+1, err)
 		}
+		if m.isNull() && !reply.End {
+			return Reply{}, errNull(fmt.Sprintf("the reply's message %d", i+1))
+		}
 		reply.Messages = append(reply.Messages, message)
 	}
 	return reply, nil
+}
+
+// isNull reports whether a message has null in the place of an answer: its content is
+// null or is not there, and it has no calls.
+func (m agentMessage) isNull() bool {
+	return m.Role == schema.RoleAssistant && len(m.ToolCalls) == 0 && isNullContent(m.Content)
+}
+
+// errNull is the error of a reply that has null in the place of an answer: what is asked of
+// it would be asked of nothing.
+func errNull(where string) error {
+	return fmt.Errorf("%s has null in the place of an answer, and no tool call", where)
 }
 
 func (m agentMessage) read() (schema.Message, error) {

@@ -64,6 +64,27 @@ func decodeContent(raw json.RawMessage) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
+// isNullContent reports whether a message's content is null or is not there, or has blocks
+// of which none has a text.
+func isNullContent(raw json.RawMessage) bool {
+	if isNull(raw) {
+		return true
+	}
+	var blocks []json.RawMessage
+	if json.Unmarshal(raw, &blocks) != nil || len(blocks) == 0 {
+		return false
+	}
+	for _, b := range blocks {
+		var block map[string]json.RawMessage
+		if json.Unmarshal(b, &block) != nil || block != nil && !(isNull(block["value"]) && isNull(block["text"])) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
 // decodeText returns the text of a JSON string, nothing for null or no value, and else
 // the JSON without white space.
 func decodeText(raw json.RawMessage) string {

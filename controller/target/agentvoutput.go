@@ -32,6 +32,7 @@ type agentvCall struct {
 // agentvOutput has the fields that AgentV reads from a program that prints an object.
 type agentvOutput struct {
 	text     *string // the field text, if there are no messages
+	isNull   bool    // text is null
 	messages []agentvMessage
 	failure  string
 	usage    struct {
@@ -71,9 +72,14 @@ func decodeAgentV(stdout []byte) (out agentvOutput, ok bool) {
 	}
 	if raw, has := fields["text"]; has {
 		text := decodeText(raw)
-		out.text = &text
+		out.text, out.isNull = &text, isNull(raw)
 	}
 	return out, out.text != nil || len(out.messages) > 0 || strings.TrimSpace(out.failure) != ""
+}
+
+// isNull reports whether a message has null in the place of an answer.
+func (m agentvMessage) isNull() bool {
+	return *m.Role == schema.RoleAssistant && len(m.ToolCalls) == 0 && isNullContent(m.Content)
 }
 
 // isWhole reports whether a message has all fields that AgentV requires.
@@ -113,13 +119,17 @@ func agentvReply(stdout []byte) (Reply, error) {
 	if out.duration != nil && *out.duration >= 0 {
 		reply.Latency = time.Duration(*out.duration * float64(time.Millisecond))
 	}
-	if len(out.messages) == 0 {
+	last := len(out.messages) - 1
+	if last < 0 && out.isNull || last >= 0 && out.messages[last].isNull() {
+		return Reply{}, errNull("the output")
+	}
+	if last < 0 {
 		reply.Messages = []schema.Message{{Role: schema.RoleAssistant, Content: *out.text}}
 		return reply, nil
 	}
 	reply.Traced = true
 	for i, m := range out.messages {
-		said, err := m.read(i, i == len(out.messages)-1)
+		said, err := m.read(i, i == last)
 		if err != nil {
 			return Reply{}, fmt.Errorf("message %d of output: %w", i+1, err)
 		}

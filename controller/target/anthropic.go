@@ -87,13 +87,17 @@ func isThought(b replyBlock) bool {
 // readContent joins the texts of a reply and lists its calls. Thinking is not
 // part of the answer.
 func readContent(res *messagesReply, blocks []replyBlock) answer {
-	var a answer
+	a := answer{isAbsent: blocks == nil, cut: string(res.StopReason)} // an empty list is an empty answer
 	var said strings.Builder
 	var thought []string
 	for _, block := range blocks {
 		switch block.Type {
 		case "text":
-			said.WriteString(string(block.Text))
+			if block.Text == nil {
+				a.isAbsent = true
+				continue
+			}
+			said.WriteString(string(*block.Text))
 		case "thinking":
 			thought = append(thought, string(block.Thinking))
 		case "tool_use":

@@ -249,7 +249,7 @@ func TestHTTPUnreadable(t *testing.T) {
 	for _, tt := range []struct{ reply, fields, contentType, want string }{
 		{"<html>", "reply: $.a", "text/html", "the reply is not JSON: <html>"},
 		{`{"b": 1, "c": [2]}`, "reply: $.a", "application/json", "the reply has nothing at $.a; it has $.b, $.c"},
-		{`{"a": null}`, "reply: $.a", "application/json", "the reply has nothing at $.a"},
+		{`{"a": null}`, "reply: $.a", "application/json", "the reply has null at $.a, and no tool call"},
 		{`{"a": "x", "u": 3}`, "reply: {text: $.a, usage: $.u}", "application/json", "usage: $.u is not an object but 3"},
 		{`{"a": "x", "t": ["y"]}`, `reply: {text: $.a, tool_calls: "$.t[*]"}`, "application/json", "finds y, which is not an object"},
 		{`{"a": "x", "t": [{"args": {}}]}`, `reply: {text: $.a, tool_calls: "$.t[*]"}`, "application/json", "a call has no name"},

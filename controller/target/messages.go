@@ -91,8 +91,8 @@ type messagesReply struct {
 
 // A replyBlock has the fields of an answer's block that Gavel reads.
 type replyBlock struct {
-	Type looseText `json:"type"`
-	Text looseText `json:"text"`
+	Type looseText  `json:"type"`
+	Text *looseText `json:"text"` // nil if it is null or is not there
 	// Thinking is the text of a block of that type.
 	Thinking looseText       `json:"thinking"`
 	ID       looseText       `json:"id"`

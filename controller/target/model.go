@@ -226,7 +226,7 @@ func (m *model) message(req Request, a answer) ([]schema.Message, error) {
 			return nil, m.fail(Error{Retry: true, Message: "the model made a call that its provider cannot read: " + a.cut})
 		}
 		if a.isAbsent && finishReason(looseText(a.cut)) != "length" { // else it is an answer that was cut off
-			return nil, m.fail(Error{Message: "the reply has null in the place of an answer, and no tool call"})
+			return nil, m.fail(Error{Message: errNull("the reply").Error()})
 		}
 	}
 	for i := range a.calls {

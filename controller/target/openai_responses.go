@@ -52,19 +52,24 @@ func (o *openAI) responseFault(res *responsesReplyBody, body []byte) error {
 // readOutput joins the texts of a response and lists its function calls.
 // Reasoning is not part of the answer.
 func readOutput(res *responsesReplyBody) answer {
-	a := answer{cut: string(res.Incomplete.Reason)}
+	a := answer{isAbsent: true, cut: string(res.Incomplete.Reason)}
 	var said, refused strings.Builder
 	var thought []string
 	for _, item := range res.Output {
 		switch item.Type {
 		case "message":
 			for _, part := range item.Content {
-				said.WriteString(string(part.Text))
+				if part.Text != nil {
+					a.isAbsent = false
+					said.WriteString(string(*part.Text))
+				}
 				refused.WriteString(string(part.Refusal))
 			}
 		case "reasoning":
 			for _, part := range item.Content {
-				thought = append(thought, string(part.Text))
+				if part.Text != nil {
+					thought = append(thought, string(*part.Text))
+				}
 			}
 			for _, part := range item.Summary {
 				thought = append(thought, string(part.Text))

@@ -53,8 +53,8 @@ type responsesReplyBody struct {
 type outputItem struct {
 	Type    looseText `json:"type"`
 	Content []struct {
-		Text    looseText `json:"text"`
-		Refusal looseText `json:"refusal"`
+		Text    *looseText `json:"text"` // nil if it is null or is not there
+		Refusal looseText  `json:"refusal"`
 	} `json:"content"`
 	// Summary is the model's own summary of its reasoning.
 	Summary []struct {

@@ -24,7 +24,7 @@ if isinstance(answer, dict) and answer.get("error"):
     sys.exit(str(answer["error"]))
 text = answer.get("output") if isinstance(answer, dict) and "output" in answer else answer
 usage = answer.get("tokenUsage") or {} if isinstance(answer, dict) else {}
-json.dump({"messages": [{"role": "assistant", "content": text if isinstance(text, str) else json.dumps(text)}],
+json.dump({"messages": [{"role": "assistant", "content": text if text is None or isinstance(text, str) else json.dumps(text)}],
   "usage": {"input_tokens": usage.get("prompt", 0), "output_tokens": usage.get("completion", 0)}}, out)
 `
 	nodeProvider = `let input = "";
@@ -43,7 +43,7 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const text = answer && answer.output !== undefined ? answer.output : answer;
   const usage = (answer && answer.tokenUsage) || {};
   process.stdout.write(JSON.stringify({
-    messages: [{ role: "assistant", content: typeof text === "string" ? text : JSON.stringify(text) }],
+    messages: [{ role: "assistant", content: text == null ? null : typeof text === "string" ? text : JSON.stringify(text) }],
     usage: { input_tokens: usage.prompt || 0, output_tokens: usage.completion || 0 },
   }));
 }).on("error", (e) => { throw e; });

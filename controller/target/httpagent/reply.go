@@ -90,6 +90,9 @@ func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	if len(texts) == 0 && len(a.Calls) == 0 && !a.End {
+		if len(c.reply.text.Select(value)) > 0 {
+			return Answer{}, fmt.Errorf("the reply has null at %s, and no tool call", c.reply.paths.Text)
+		}
 		return Answer{}, fmt.Errorf("the reply has nothing at %s; it has %s", c.reply.paths.Text, outline(value))
 	}
 	a.Text = joined(texts, "\n")
