@@ -24,7 +24,7 @@ import (
 const (
 	// wholeHistory is the depth that git takes for no limit.
 	wholeHistory = 0x7fffffff
-	// maxHaves bounds the commits that a remote is told of.
+	// maxHaves bounds the commits that a request lists as known.
 	maxHaves = 256
 )
 
@@ -81,7 +81,7 @@ type request struct {
 	most    Bounds
 }
 
-// fetchAt fetches up to a depth. The remote is told which commits and edges this
+// fetchAt fetches up to a depth. The request lists which commits and edges this
 // repository has, so that a depth of wholeHistory completes a shallow clone. go-git's own
 // fetch never takes an edge off. Errors are [errHistory] and the transport's.
 func (r *Repository) fetchAt(ctx context.Context, from remote, token Credential, what request) error {
