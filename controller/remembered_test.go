@@ -38,6 +38,32 @@ func TestOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	}
 }
 
+// TestAllWithoutABaseIsTheDefault plans every case from memory, as without All.
+func TestAllWithoutABaseIsTheDefault(t *testing.T) {
+	head := stateOf(t, controller.Worktree, oracleFiles("http://127.0.0.1:1"))
+	var plans [][]string
+	for _, all := range []bool{false, true} {
+		asked := 0
+		p, err := controller.Prepare(t.Context(), controller.Request{
+			Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere, All: all,
+			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+				asked++
+				return load.Scan(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Note: notes.Take})
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked != 1 {
+			t.Errorf("with All = %t memory is asked %d times, want once", all, asked)
+		}
+		plans = append(plans, listed(p.Plan))
+	}
+	if diff := cmp.Diff(plans[0], plans[1]); diff != "" {
+		t.Errorf("by default, all (-default +all):\n%s", diff)
+	}
+}
+
 // TestWhatIsRememberedWronglyIsLoaded gives a plan the memory of other files, as
 // when one is saved while the plan is made.
 func TestWhatIsRememberedWronglyIsLoaded(t *testing.T) {

@@ -83,7 +83,7 @@ type Request struct {
 	// Targets, if any, replace the cases' own targets: each case runs against each of
 	// them.
 	Targets []string
-	// All makes every case count as affected.
+	// All makes every case count as affected. It changes nothing without a Base.
 	All bool
 	// Unasked is the reason why the gate does not need the verdict of every active
 	// case: then rules about all of them, such as min_score, decide nothing. If it is
