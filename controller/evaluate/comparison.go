@@ -22,8 +22,8 @@ const PreferenceCriterion = "preference"
 //
 // The error is a [*Fault] of Ask, unchanged.
 func Prefer(ctx context.Context, spec evaluator.Comparison, in Input, alternative *verdict.Transcript) (verdict.Measurement, error) {
-	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
+	d := &dialogue{Ask: in.Ask, isCut: isCut(in.Transcript) || isCut(alternative)}
 	f, err := prefer(ctx, spec, in, alternative.Judged(), d)
 	return measurement(spec.Kind(), d, f, err)
 }

@@ -35,7 +35,13 @@ type dialogue struct {
 	// Usage sums all calls; Asked and Answered are the last exchange.
 	Usage           verdict.Usage
 	Asked, Answered string
+	// isCut says in every question that an answer was cut off.
+	isCut bool
 }
+
+// cutQuestion is the part of a question about an answer that was cut off.
+const cutQuestion = "The system under test was cut off at the limit of its tokens: you see the beginning of an answer, not the whole. " +
+	"Do not conclude that something is not in the answer, since the rest may have it."
 
 // A Question is a question to a model in one message.
 type Question struct {
@@ -52,6 +58,9 @@ type Question struct {
 // askJudge asks until read accepts the reply, as [Ask.Retry] does, and returns the
 // result of read.
 func askJudge[T any](ctx context.Context, d *dialogue, q Question, read func(reply string) (T, error)) (T, error) {
+	if d.isCut {
+		q.Text += "\n\n" + cutQuestion
+	}
 	req := target.Request{
 		System:   cmp.Or(q.System, judgeSystem),
 		Messages: []schema.Message{withImages(q.Text, q.Images)},
@@ -71,7 +80,7 @@ func askJudge[T any](ctx context.Context, d *dialogue, q Question, read func(rep
 func (d *dialogue) ask(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
 	var zero float64
 	req.Temperature = &zero
-	return Ask(d.counted).Retry(ctx, role, req, read)
+	return Ask(d.counted).retry(ctx, role, req, read, true)
 }
 
 // counted asks once and keeps the exchange and its usage.
@@ -85,19 +94,32 @@ func (d *dialogue) counted(ctx context.Context, role schema.Role, req target.Req
 }
 
 // Reply returns the model's answer to a question composed by a program, without
-// checking it. Without a system prompt the model gets the judges' one.
+// checking it. Without a system prompt the model gets the judges' one. A model whose reply
+// was cut off is asked again with twice the room.
 func (d *dialogue) Reply(ctx context.Context, role schema.Role, system, question string) (string, error) {
 	var zero float64
-	reply, err := d.counted(ctx, role, target.Request{
+	req := target.Request{
 		System: cmp.Or(unmarked(system), judgeSystem), Temperature: &zero,
 		Messages: []schema.Message{{Role: schema.RoleUser, Content: unmarked(question)}},
-	})
-	return replyText(reply), err
+	}
+	for ; req.Room < maxAttempts; req.Room++ {
+		reply, err := d.counted(ctx, role, req)
+		if err != nil || reply.Finish != verdict.FinishLength {
+			return replyText(reply), err
+		}
+	}
+	return "", fmt.Errorf("the %s's reply was cut off at the limit of its tokens (max_tokens) in %d attempts", role, maxAttempts)
 }
 
 // Retry asks until read accepts the reply, at most three times. An error of read is
 // shown to the model. One whose reply was cut off gets twice the room.
 func (ask Ask) Retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error) error {
+	return ask.retry(ctx, role, req, read, false)
+}
+
+// retry is [Ask.Retry]. If whole is true, a reply that was cut off is read only if it is JSON:
+// a part of a text may have another meaning.
+func (ask Ask) retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error, whole bool) error {
 	first := req.Messages
 	var problem error
 	for range maxAttempts {
@@ -106,10 +128,12 @@ func (ask Ask) Retry(ctx context.Context, role schema.Role, req target.Request, 
 			return err
 		}
 		text := replyText(reply)
-		if problem = read(text); problem == nil {
+		isCut := reply.Finish == verdict.FinishLength
+		var anything any
+		if problem = read(text); problem == nil && !(whole && isCut && StrictJSON(text, &anything) != nil) {
 			return nil
 		}
-		if reply.Finish == verdict.FinishLength {
+		if isCut {
 			problem = errors.New("it was cut off at the limit of its tokens (max_tokens)")
 			req.Room++
 		}

@@ -85,8 +85,8 @@ type finding struct {
 // measured, including an error of Ask or the end of ctx. It always has the usage of
 // every answered call. The returned error is a [*Fault] of Ask, unchanged.
 func Measure(ctx context.Context, ev schema.Evaluator, in Input) (verdict.Measurement, error) {
-	d := &dialogue{Ask: in.Ask}
 	in.Transcript = in.Transcript.Judged()
+	d := &dialogue{Ask: in.Ask, isCut: isCut(in.Transcript)}
 	f, err := find(ctx, ev.Spec, in, d)
 	if _, isFinish := ev.Spec.(evaluator.Finish); isCut(in.Transcript) && !isFinish {
 		f.reason = strings.TrimPrefix(f.reason+"; "+cutNote, "; ")
@@ -111,10 +111,20 @@ func measurement(name string, d *dialogue, f finding, err error) (verdict.Measur
 // isViolated reports whether a criterion is a veto that is violated.
 func isViolated(c verdict.Criterion) bool { return c.Veto && c.Score == 0 }
 
+// find measures, but for an inverted evaluator that holds of an answer that was cut off:
+// it may not hold of the whole.
 func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
 	if err := ctx.Err(); err != nil {
 		return finding{}, err
 	}
+	f, err := findUncut(ctx, spec, in, d)
+	if name := inverted(spec, f); err == nil && name != "" && isCut(in.Transcript) {
+		err = errLacks(name + " holds of the whole")
+	}
+	return f, err
+}
+
+func findUncut(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding, error) {
 	switch s := spec.(type) {
 	case evaluator.Keyword:
 		f, err := keyword(s, in.Transcript.Final())
@@ -151,9 +161,6 @@ func find(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (finding
 		return checks(s, in.evalcase(d))
 	case evaluator.Assertion:
 		c, err := assertion(ctx, s, in.Transcript.Final())
-		if err == nil && s.Not && c.Score == 1 && isCut(in.Transcript) {
-			err = errLacks("not-" + s.Type + " holds of the whole")
-		}
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)

@@ -1,11 +1,13 @@
 package evaluate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -35,6 +37,32 @@ const cutNote = "the answer was cut off at the limit of its tokens (max_tokens)"
 
 // isCut reports whether the answer is only the beginning of what the target would have said.
 func isCut(t *verdict.Transcript) bool { return t.Finish == verdict.FinishLength }
+
+// inverted returns the name of an evaluator that wants something not to be so and found
+// that it is not; empty for every other one.
+func inverted(spec schema.Spec, f finding) string {
+	name, not, decides := "", false, true // whether the first criterion alone decides
+	switch s := spec.(type) {
+	case evaluator.Assertion:
+		name, not = s.Type, s.Not
+	case evaluator.Graded:
+		name, not = cmp.Or(s.Type, s.Kind()), s.Not
+	case evaluator.JavaScript:
+		name, not = s.Kind(), s.Not
+	case evaluator.Function:
+		name, not = s.Kind(), s.Not
+	case evaluator.Calls:
+		name, not = s.Type, s.Not
+	case evaluator.Similar:
+		name, not, decides = s.Kind(), s.Not, false // its threshold does
+	case evaluator.Classified:
+		name, not, decides = s.Kind(), s.Not, false
+	}
+	if !not || decides && (len(f.criteria) == 0 || f.criteria[0].Score < 1) {
+		return ""
+	}
+	return "not-" + name
+}
 
 // errLacks is the error of a check that something is not in an answer that was cut off:
 // the rest may have it.

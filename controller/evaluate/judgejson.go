@@ -7,14 +7,16 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // StrictJSON decodes a reply that is one JSON value, alone or as the only block of
 // code. Its errors are fit for the model that is asked again.
 func StrictJSON(reply string, into any) error {
-	dec := json.NewDecoder(strings.NewReader(unfenced(reply)))
+	text := unfenced(reply)
+	dec := json.NewDecoder(strings.NewReader(text))
 	if err := dec.Decode(into); err != nil {
-		return jsonProblem(err)
+		return jsonProblem(text, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is text after the JSON")
@@ -51,15 +53,21 @@ func readJSON(reply string, into any) error {
 }
 
 // jsonProblem describes why a reply does not have the form that was asked for.
-func jsonProblem(err error) error {
+func jsonProblem(text string, err error) error {
+	const problem = "it is not the JSON that was asked for"
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset > 0 && syntax.Offset <= int64(len(text)) {
+		at := int(syntax.Offset) - 1
+		r, _ := utf8.DecodeRuneInString(text[at:])
+		return fmt.Errorf("%s: %q is not JSON there (after %d characters)", problem, r, utf8.RuneCountInString(text[:at]))
+	}
 	wrong, isType := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case errors.Is(err, io.EOF):
 		return errors.New("it is empty")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("it is not the JSON that was asked for: it ends in the middle")
+		return errors.New(problem + ": it ends in the middle")
 	case !isType:
-		return fmt.Errorf("it is not the JSON that was asked for: %w", err)
+		return errors.New(problem)
 	}
 	what := "it"
 	if wrong.Field != "" {
@@ -67,7 +75,7 @@ func jsonProblem(err error) error {
 	}
 	kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its text follows
 	is := map[string]string{"bool": "true or false", "array": "a list", "object": "an object", "string": "a text", "number": "a number"}[kind]
-	return fmt.Errorf("it is not the JSON that was asked for: %s is %s, and must be %s", what, is, wantedKind(wrong.Type))
+	return fmt.Errorf("%s: %s is %s, and must be %s", problem, what, is, wantedKind(wrong.Type))
 }
 
 func wantedKind(t reflect.Type) string {

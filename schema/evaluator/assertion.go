@@ -91,10 +91,11 @@ func (JavaScript) Kind() string { return "javascript" }
 // Version returns the version of the engine and of reading results. Since 2 a function
 // that throws fails with Not, too. Since 3 the engine is QuickJS, with console, URL,
 // base64 and UTF-8, and a name that only Node.js has is an error. Since 4 a score that a
-// function gives is the same with Not.
+// function gives is the same with Not. Since 5 an answer that was cut off is an error of an
+// inverted one that holds.
 func (s JavaScript) Version() int {
 	if s.Not {
-		return 4
+		return 5
 	}
 	return 3
 }
@@ -146,7 +147,9 @@ func (Graded) Kind() string { return "llm-rubric" }
 
 // Version returns the version of the judge's prompt and of reading its reply. Since 2 a
 // reply without a pass is asked for again; before, it passed.
-func (Graded) Version() int { return 2 }
+// Since 3 the judge is told of an answer that was cut off, and one of which the opposite
+// holds is an error.
+func (Graded) Version() int { return 3 }
 
 // Roles returns the judge unless another model is asked.
 func (g Graded) Roles() []schema.Role { return judgeUnless(g.Target) }

@@ -53,8 +53,14 @@ type CallName struct {
 // Kind returns "calls".
 func (Calls) Kind() string { return "calls" }
 
-// Version returns the version of the rules.
-func (Calls) Version() int { return 1 }
+// Version returns the version of the rules. Since 2 an answer that was cut off is an error
+// of an inverted one that holds.
+func (c Calls) Version() int {
+	if c.Not {
+		return 2
+	}
+	return 1
+}
 
 // Roles returns nil: no model is asked.
 func (Calls) Roles() []schema.Role { return nil }

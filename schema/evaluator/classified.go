@@ -27,8 +27,14 @@ type Classified struct {
 // Kind returns By.
 func (c Classified) Kind() string { return c.By }
 
-// Version returns the version of reading replies.
-func (Classified) Version() int { return 1 }
+// Version returns the version of reading replies. Since 2 an answer that was
+// cut off is an error of an inverted one.
+func (c Classified) Version() int {
+	if c.Not {
+		return 2
+	}
+	return 1
+}
 
 // Roles returns the classifier or the moderator, unless another model is asked.
 func (c Classified) Roles() []schema.Role {

@@ -125,7 +125,8 @@ func (Conversation) Kind() string { return "conversation" }
 
 // Version returns the version of the metrics, of the question to the judge and of the
 // comparison of calls. Since 2, a score out of range is asked for again.
-func (Conversation) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Conversation) Version() int { return 3 }
 
 // Roles returns the judge.
 func (Conversation) Roles() []schema.Role { return []schema.Role{schema.Judge} }

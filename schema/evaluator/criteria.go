@@ -43,7 +43,8 @@ func (Criteria) Kind() string { return "criteria" }
 
 // Version returns the version of the question to the judge and of reading the reply.
 // Since 2, a score out of range is asked for again.
-func (Criteria) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Criteria) Version() int { return 3 }
 
 // Roles returns the judge.
 func (Criteria) Roles() []schema.Role { return []schema.Role{schema.Judge} }

@@ -52,7 +52,8 @@ func (TwoPass) Kind() string { return "two_pass" }
 
 // Version returns the version of the normalisation and of the extraction prompt. Since
 // 2, a reply only counts as the answer if it is nothing else.
-func (TwoPass) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (TwoPass) Version() int { return 3 }
 
 // Roles returns the extractor.
 func (TwoPass) Roles() []schema.Role { return []schema.Role{schema.Extractor} }
@@ -172,7 +173,8 @@ func (p Prompt) Kind() string {
 
 // Version returns the version of the template's frame and of reading the reply. Since
 // 2, a score out of range is asked for again.
-func (Prompt) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Prompt) Version() int { return 3 }
 
 // Roles returns the judge.
 func (Prompt) Roles() []schema.Role { return []schema.Role{schema.Judge} }

@@ -26,10 +26,11 @@ func (Function) Kind() string { return "function" }
 
 // Version returns the version of the program's input and output, and of its visible
 // files. Since 2, it only sees the digested files. Since 3 a score that a
-// function gives is the same with Not.
+// function gives is the same with Not. Since 4 an answer that was cut off is an error of an
+// inverted one that holds.
 func (f Function) Version() int {
 	if f.Not {
-		return 3
+		return 4
 	}
 	return 2
 }

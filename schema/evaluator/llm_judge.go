@@ -54,7 +54,8 @@ func (LLMJudge) Kind() string { return "llm_judge" }
 
 // Version returns the version of the question, of the template's frame and of reading
 // the reply. Since 2, a score below 0 is asked for again.
-func (LLMJudge) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (LLMJudge) Version() int { return 3 }
 
 // Roles returns the judge unless another model is asked.
 func (j LLMJudge) Roles() []schema.Role { return judgeUnless(j.Target) }

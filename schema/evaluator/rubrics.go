@@ -38,7 +38,8 @@ func (Rubrics) Kind() string { return "rubric" }
 
 // Version returns the version of the question and of reading the reply. Since 2, a
 // score out of range is asked for again.
-func (Rubrics) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Rubrics) Version() int { return 3 }
 
 // Roles returns the judge unless another model is asked.
 func (r Rubrics) Roles() []schema.Role { return judgeUnless(r.Target) }

@@ -43,7 +43,8 @@ func (Semantic) Kind() string { return "semantic" }
 
 // Version returns the version of the grades and of the question to the judge. Since 2,
 // the model's thinking is ignored.
-func (Semantic) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Semantic) Version() int { return 3 }
 
 // Roles returns the judge.
 func (Semantic) Roles() []schema.Role { return []schema.Role{schema.Judge} }
@@ -61,7 +62,8 @@ func (Comparison) Kind() string { return "comparison" }
 
 // Version returns the version of the question to the judge. Since 2, the model's
 // thinking is ignored.
-func (Comparison) Version() int { return 2 }
+// Since 3 the model is told of an answer that was cut off.
+func (Comparison) Version() int { return 3 }
 
 // Roles returns the judge.
 func (Comparison) Roles() []schema.Role { return []schema.Role{schema.Judge, schema.Judge} }

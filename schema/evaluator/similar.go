@@ -27,8 +27,14 @@ type Similar struct {
 // Kind returns "similar".
 func (Similar) Kind() string { return "similar" }
 
-// Version returns the version of the comparison.
-func (Similar) Version() int { return 1 }
+// Version returns the version of the comparison. Since 2 an answer that was
+// cut off is an error of an inverted one.
+func (s Similar) Version() int {
+	if s.Not {
+		return 2
+	}
+	return 1
+}
 
 // Roles returns the embedder, once for each text, unless another model is asked.
 func (s Similar) Roles() []schema.Role {
