@@ -41,6 +41,9 @@ type Template struct {
 	// Lenient sends a text that looks like JSON but is invalid unchanged, as agents
 	// accept it.
 	Lenient bool
+	// InJSON fills variables into the texts of a template that is JSON; nil fills them as into
+	// other texts.
+	InJSON Fill
 }
 
 // Render fills variables into a prompt: a chat as JSON or YAML, or any other text,
@@ -49,15 +52,19 @@ type Template struct {
 // [Filled]'s, or a [*template.MistakeError] about a text that looks like JSON or a chat
 // and is unreadable.
 func Render(t Template, fill Fill) (Prompt, error) {
+	inJSON := t.InJSON
+	if inJSON == nil {
+		inJSON = fill
+	}
 	if list := parse(t.Text); list != nil {
-		return Filled(list, fill)
+		return Filled(list, inJSON)
 	}
 	if list := parseYAML(t.Text); list != nil {
 		return Filled(list, fill)
 	}
 	text := t.Prefix + t.Text + t.Suffix
 	if opens(text) && json.Valid([]byte(text)) {
-		filled, err := fillJSON(strings.TrimSpace(text), fill)
+		filled, err := fillJSON(strings.TrimSpace(text), inJSON)
 		return said(filled), err
 	}
 	filled, err := fill(text)

@@ -278,21 +278,24 @@ func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 }
 
 // messages returns a row's messages to a provider. The prefix and suffix of its test
-// are put around a text. The error is errProgram if a program writes them.
+// are put around a text. As in promptfoo, a text has the variables in which others are
+// filled in, and JSON those in which only names are replaced. The error is errProgram if a
+// program writes them.
 func (c *compiler) messages(p prompt, r row, by provider) (chat.Prompt, error) {
 	if p.need != "" {
 		return chat.Prompt{}, p.byProgram(&template.NeedError{What: p.need})
 	}
 	fill := func(s string) (string, error) { return c.engine.Fill(r.vars, s) }
+	once := func(s string) (string, error) { return c.engine.Fill(r.resolved, s) }
 	if p.chat != nil {
-		return chat.Filled(p.chat, fill)
+		return chat.Filled(p.chat, once)
 	}
 	text, err := c.written(p, r, by)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
 	lenient := c.Settings.Targets[by.target].Agent || by.id == "echo"
-	said, err := chat.Render(chat.Template{Prefix: r.test.prefix, Text: text, Suffix: r.test.suffix, Lenient: lenient}, fill)
+	said, err := chat.Render(chat.Template{Prefix: r.test.prefix, Text: text, Suffix: r.test.suffix, Lenient: lenient, InJSON: once}, fill)
 	if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
 		err = &template.MistakeError{Message: fmt.Sprintf("%s, for the test %s", wrong.Message, r.name), Hint: wrong.Hint}
 	}
