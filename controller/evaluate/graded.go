@@ -41,7 +41,7 @@ func gradedQuestion(spec evaluator.Graded, in Input) string {
 		"YOUR TASK. Grade the OUTPUT, which is what the system under test answered to the INPUT, by this rubric:\n\n" + unmarked(spec.Rubric),
 	}
 	if spec.Template != "" {
-		task := strings.NewReplacer("{{output}}", Block("OUTPUT", in.Transcript.Final()), "{{rubric}}", unmarked(spec.Rubric)).Replace(unmarked(spec.Template))
+		task := strings.NewReplacer("{{output}}", Block("OUTPUT", in.Transcript.Final()), "{{rubric}}", unmarked(spec.Rubric), "{{input}}", Block("INPUT", in.Question())).Replace(unmarked(spec.Template))
 		parts = []string{IsData, task}
 	}
 	return strings.Join(append(parts,

@@ -140,7 +140,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 			s.Least, s.ByScore = &least, len(rule.Required) == 0
 			rule = passes()
 		}
-		if s.Template, err = j.question(asks, vars); err != nil {
+		if s.Template, err = j.question(kind, asks, value, vars); err != nil {
 			return nil, rule, err
 		}
 		spec = s
@@ -226,9 +226,17 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 }
 
 // question compiles a judge's own prompt: a text, or messages whose texts are joined.
-// Its {{output}} and {{rubric}} are filled in when it is asked.
-func (j *judgement) question(prompt string, vars template.Variables) (string, error) {
-	if prompt == "" {
+// What is known only when it is asked is filled in then: {{output}}, {{rubric}} and
+// {{input}}. promptfoo calls the output and the value otherwise for some kinds, and does
+// not read a text for g-eval and answer-relevance.
+func (j *judgement) question(kind, prompt string, value json.RawMessage, vars template.Variables) (string, error) {
+	switch {
+	case prompt == "":
+		return "", nil
+	case kind == "g-eval" || kind == "answer-relevance":
+		if json.Valid([]byte(prompt)) && strings.HasPrefix(strings.TrimSpace(prompt), "{") {
+			return "", &template.NeedError{What: "Gavel's own question of " + kind + " in place of rubricPrompt"}
+		}
 		return "", nil
 	}
 	var list []chat.Message
@@ -242,13 +250,21 @@ func (j *judgement) question(prompt string, vars template.Variables) (string, er
 	}
 	own := template.Variables{}
 	maps.Copy(own, vars)
-	for _, name := range []string{"output", "rubric"} {
-		own[name], _ = json.Marshal("{{" + name + "}}") // a text
+	later := map[string]string{"output": "output", "rubric": "rubric"}
+	if called := calledValue[kind]; called != "" {
+		later = map[string]string{"input": "input", "completion": "output", "output": "output", "rubric": "rubric"}
+		own[called], _ = json.Marshal(template.Written(value)) // a text
+	}
+	for name, of := range later {
+		own[name], _ = json.Marshal("{{" + of + "}}") // a text
 	}
 	asked, err := j.engine.Fill(own, prompt)
 	j.budget.Spend(document.Values, len(asked))
 	return asked, err
 }
+
+// calledValue are the names of the value in a judge's own prompt, by the kind.
+var calledValue = map[string]string{"model-graded-closedqa": "criteria", "factuality": "ideal", "model-graded-factuality": "ideal"}
 
 func (j *judgement) unique(name string) string {
 	j.names[name]++

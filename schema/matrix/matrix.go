@@ -85,6 +85,7 @@ type compiler struct {
 	skipped   map[string]int            // rows by their needs
 	missing   map[string]map[string]int // rows by the prompt and the variable that they lack
 	sent      map[string]int            // rows by their prompt
+	lacking   map[schema.Position]*lack // by the place of an assertion's value
 	hook      string                    // a need of every row; empty for none
 	base      string                    // the file of the definition
 	absent    int                       // how many of them make no case, as tests from the net
@@ -137,6 +138,7 @@ func (c *compiler) build() []*schema.Case {
 	c.reportSkipped(len(cases))
 	c.reportSilent(tests)
 	c.reportMissing(rows)
+	c.reportLacking(rows)
 	return cases
 }
 
@@ -255,12 +257,14 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		given: r.test.given, structured: c.Settings.Targets[t.target].Structured && r.test.given == nil, test: r.test, provider: t,
 		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget,
 	}
+	c.engine.Missing()
 	for _, a := range r.test.asserts {
 		c.Budget.Spend(document.Evaluators, a.count())
 		tc.Row.Asserts = append(tc.Row.Asserts, schema.RowAssertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: a.Metric})
 		if err := j.add(a, r.resolved); err != nil {
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
 		}
+		c.noteLacking(a, r.test)
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()
 	if skip != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
+	"github.com/gavel-evals/gavel/schema/template"
 )
 
 // RuleAsksNothing is the rule of the warning about tests that pass whatever the answer
@@ -69,6 +70,53 @@ func (c *compiler) countMissing(p prompt) {
 			c.missing[key] = map[string]int{}
 		}
 		c.missing[key][name]++
+	}
+}
+
+// A lack is an assertion whose template used variables that rows lack.
+type lack struct {
+	written written
+	asks    string // a judge's prompt
+	names   map[string]bool
+}
+
+// noteLacking notes the variables that an assertion of a row used and the row lacks.
+func (c *compiler) noteLacking(a written, t *test) {
+	missing := c.engine.Missing()
+	if len(missing) == 0 {
+		return
+	}
+	if c.lacking == nil {
+		c.lacking = map[schema.Position]*lack{}
+	}
+	of := c.lacking[a.valueAt]
+	if of == nil {
+		of = &lack{a, cmp.Or(a.rubricPrompt, t.rubricPrompt), map[string]bool{}}
+		c.lacking[a.valueAt] = of
+	}
+	maps.Copy(of.names, missing)
+}
+
+// reportLacking warns about variables of assertions that no row has, since the assertion
+// asks for less than is written.
+func (c *compiler) reportLacking(rows []row) {
+	known := map[string]bool{}
+	for _, r := range rows {
+		for name := range r.vars {
+			known[name] = true
+		}
+	}
+	for at, of := range c.lacking {
+		for _, name := range slices.Sorted(maps.Keys(of.names)) {
+			if known[name] || (prompt{text: template.Written(of.written.Value) + "\n" + of.asks}).shows(name) == "" {
+				continue
+			}
+			hint := cmp.Or(suggest.DidYouMean(name, slices.Sorted(maps.Keys(known))), "add it to the vars of the tests, or remove it from the assertion")
+			if name == "prompt" {
+				hint = "promptfoo does not have it here either; write type: javascript with context.prompt"
+			}
+			c.Problems = append(c.Problems, schema.Problem{Position: at, Severity: schema.Warning, Rule: "unknown-variable", Message: fmt.Sprintf("the assertion %s has the variable %s, which no test has; it is filled in empty", of.written.Type, name), Hint: hint})
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/matrix"
 )
 
@@ -107,5 +108,50 @@ func TestUnknownVariables(t *testing.T) {
 		if !slices.Equal(said, tt.want) {
 			t.Errorf("%s: warnings %q, want %q", tt.text, said, tt.want)
 		}
+	}
+}
+
+// TestVariablesOfAssertions: a variable that no test has is filled in empty, which a warning
+// says with its place. One that some test has, or that a template asks about, is not.
+func TestVariablesOfAssertions(t *testing.T) {
+	for _, tt := range []struct{ assertion, want string }{
+		{"{type: contains, value: '[{{prompt}}]'}", "promptfooconfig.yaml:3:44: warning: the assertion contains has the variable prompt, which no test has; it is filled in empty; promptfoo does not have it here either; write type: javascript with context.prompt"},
+		{"{type: contains, value: '[{{qq}}]'}", "promptfooconfig.yaml:3:44: warning: the assertion contains has the variable qq, which no test has; it is filled in empty; did you mean `q`?"},
+		{"{type: llm-rubric, value: ok, rubricPrompt: '{{output}} {{rubric}} {{input}}'}", "promptfooconfig.yaml:3:46: warning: the assertion llm-rubric has the variable input, which no test has; it is filled in empty; add it to the vars of the tests, or remove it from the assertion"},
+		{"{type: model-graded-closedqa, value: ok, rubricPrompt: '{{input}} {{criteria}} {{completion}}'}", ""},
+		{"{type: contains, value: '[{{q}}{% if other %}{{other}}{% endif %}{{ also | default(1) }}{{r}}]'}", ""},
+	} {
+		_, problems := load(t, "prompts: ['{{q}}']\ntests:\n- {vars: {q: a}, assert: ["+tt.assertion+"]}\n- {vars: {q: b, r: c}, assert: [{type: contains, value: '{{r}}'}]}\n", nil)
+		var said string
+		for _, p := range problems {
+			if p.Rule == "unknown-variable" {
+				said += p.String()
+			}
+		}
+		if said != tt.want {
+			t.Errorf("%s: %q, want %q", tt.assertion, said, tt.want)
+		}
+	}
+}
+
+// TestOwnQuestions: a judge's own prompt has the names that promptfoo gives to the value,
+// the answer and the prompt of each kind.
+func TestOwnQuestions(t *testing.T) {
+	for _, tt := range []struct{ assertion, want string }{
+		{"{type: llm-rubric, value: 'is {{q}}', rubricPrompt: '{{output}}|{{rubric}}|{{q}}'}", "{{output}}|{{rubric}}|a"},
+		{"{type: model-graded-closedqa, value: 'is {{q}}', rubricPrompt: '{{input}}|{{criteria}}|{{completion}}'}", "{{input}}|is a|{{output}}"},
+		{"{type: factuality, value: 'is {{q}}', rubricPrompt: '{{input}}|{{ideal}}|{{completion}}'}", "{{input}}|is a|{{output}}"},
+		{"{type: not-model-graded-factuality, value: 'is {{q}}', rubricPrompt: '{{ideal}}'}", "is a"},
+		{"{type: g-eval, value: 'is {{q}}', rubricPrompt: '{{output}}'}", ""},
+		{"{type: answer-relevance, rubricPrompt: '{{output}}'}", ""},
+	} {
+		got := cases(t, "prompts: ['{{q}}']\ntests: [{vars: {q: a}, assert: ["+tt.assertion+"]}]\n", nil)
+		if spec, ok := got[0].Evaluators[0].Spec.(evaluator.Graded); !ok || spec.Template != tt.want {
+			t.Errorf("%s: %+v, want the question %q", tt.assertion, got[0].Evaluators[0].Spec, tt.want)
+		}
+	}
+	got, _ := load(t, "prompts: [x]\ntests: [{assert: [{type: g-eval, value: a, rubricPrompt: {steps: b, evaluate: c}}]}]\n", nil)
+	if want := "it needs Gavel's own question of g-eval in place of rubricPrompt"; got[0].Skip != want {
+		t.Errorf("skip %q, want %q", got[0].Skip, want)
 	}
 }
