@@ -70,8 +70,9 @@ func (s *GateSettings) requires(key string) bool {
 // findings collect the objections to the change.
 type findings struct {
 	fail, undetermined []string
-	// unsure are scores that pass although they may be beyond their limits.
-	unsure []string
+	// unsure are scores that pass although they may be beyond their limits, and held the
+	// ones that further measurements proved to be within.
+	unsure, held []string
 	// unselected are the required globs without a selected case.
 	unselected []string
 }
@@ -126,6 +127,9 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	default:
 		g.Result, g.Reason = GatePass, passReason(r, rule, s, len(f.unsure) > 0)
 		if said := Withdrawals(r); said != "" {
+			g.Reason += "; " + said
+		}
+		for _, said := range f.held {
 			g.Reason += "; " + said
 		}
 		for _, said := range f.unsure {

@@ -129,6 +129,8 @@ func (f *findings) minScore(r *Report, pairs []pair, s GateSettings) {
 	switch got := l.Judge(cases); got.State {
 	case confirm.LimitBroken:
 		f.failed("score %s%s is below min_score %v%s", short(got.Mean, limit), measurements(got), limit, loweredWeights(r))
+	case confirm.LimitHeld:
+		f.hold(got, fmt.Sprintf("min_score %v holds: %s", limit, short(got.Mean, limit)))
 	case confirm.LimitOpen:
 		f.unproved(r, s, got, fmt.Sprintf("score %s may be below min_score %v", short(got.Mean, limit), limit))
 	}
@@ -141,6 +143,12 @@ func (f *findings) maxDrop(r *Report, pairs []pair, s GateSettings) {
 	switch got := l.Judge(cases); got.State {
 	case confirm.LimitBroken:
 		f.failed("score fell by %s%s, max_drop is %v%s", short(-got.Mean, limit), measurements(got), limit, loweredWeights(r))
+	case confirm.LimitHeld:
+		said := fmt.Sprintf("max_drop %v holds: the score fell by %s", limit, short(0-got.Mean, limit))
+		if got.Mean > 0 {
+			said = fmt.Sprintf("max_drop %v holds: the score rose by %s", limit, short(got.Mean, limit))
+		}
+		f.hold(got, said)
 	case confirm.LimitOpen:
 		said := fmt.Sprintf("score may have fallen by more than max_drop %v: by %s", limit, short(0-got.Mean, limit))
 		if got.Mean > 0 {
@@ -153,6 +161,14 @@ func (f *findings) maxDrop(r *Report, pairs []pair, s GateSettings) {
 			said += "; where answers vary, only a limit above 0 can be proved to hold"
 		}
 		f.unproved(r, s, got, said)
+	}
+}
+
+// hold notes a limit that further measurements proved to hold: the score that is shown is
+// the first one, and may be beyond it.
+func (f *findings) hold(got confirm.LimitResult, said string) {
+	if got.Rounds > 1 {
+		f.held = append(f.held, said+measurements(got))
 	}
 }
 

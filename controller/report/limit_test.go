@@ -53,6 +53,10 @@ func TestGateLimits(t *testing.T) {
 			}
 		}, report.GateSettings{MinScore: number(1), MaxDrop: number(0)}, report.GatePass, ""},
 		{"far", func(*reporttest.Scenario) {}, report.GateSettings{MinScore: number(0.77), MaxDrop: number(0.23)}, report.GatePass, ""},
+		// The score of the first measurement is shown, and more of them decided.
+		{"held each time", func(s *reporttest.Scenario) { again(s, 1, 1) }, report.GateSettings{MinScore: number(0.83), MaxDrop: number(0.17)}, report.GatePass, "; min_score 0.83 holds: 1.000 in 3 measurements of each case; max_drop 0.17 holds: the score fell by 0.000 in 3 measurements of each case"},
+		// (2 + 20·(.9 + 1 + 1)/3)/22 and 20·(.1 + .1)/3/22.
+		{"better each time, and held", func(s *reporttest.Scenario) { again(s, .9, 1) }, report.GateSettings{MaxDrop: number(0.19)}, report.GatePass, "; max_drop 0.19 holds: the score rose by 0.061 in 3 measurements of each case"},
 		// t(0.98, 40)·√(.055·.945/60)·20/22 with .055 = .05·22/20.
 		{"near", func(s *reporttest.Scenario) { again(s, 1, 1) }, report.GateSettings{MinScore: number(0.95)}, report.GateUndetermined, "score 1.000 may be below min_score 0.95 (± 0.057 in 3 measurements of each case)"},
 		{"near, as a notice", func(s *reporttest.Scenario) { again(s, 1, 1) }, report.GateSettings{MinScore: number(0.95), PassUnsure: true}, report.GatePass, "no case regressed (fail_on: regression); score 1.000 may be below min_score 0.95"},
