@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,8 @@ type File struct {
 }
 
 // ReadFile reads a plain file of at most so many bytes; 0 means MaxFile. A
-// link, a folder and a file that is too large are errors; fs.ErrNotExist means
-// that nothing is there.
+// link, a folder, a file that is too large and a pointer of Git LFS are errors;
+// fs.ErrNotExist means that nothing is there.
 func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	if most == 0 {
 		most = MaxFile
@@ -28,12 +29,29 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file; symlinks and submodules are not followed")
+		return nil, ErrNotRegular
 	case info.Size() > most:
 		return nil, FileTooLargeError{info.Size(), most}
 	}
-	return fs.ReadFile(fsys, file)
+	data, err := fs.ReadFile(fsys, file)
+	if err == nil && bytes.HasPrefix(data, []byte(lfsPointer)) {
+		return nil, ErrLFSPointer
+	}
+	return data, err
 }
+
+// ErrNotRegular is the error of [ReadFile] about a link, a folder or a submodule.
+var ErrNotRegular = errors.New("not a regular file; symlinks and submodules are not followed")
+
+// lfsPointer begins each pointer, see
+// https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md.
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
+
+// ErrLFSPointer is the error of [ReadFile] about a file whose content is in Git LFS.
+var ErrLFSPointer = errors.New("it is a pointer of Git LFS, and its content is not in git")
+
+// KeepInGit is the repair of an [ErrLFSPointer].
+const KeepInGit = "take it out of LFS (git lfs untrack), and commit the file itself"
 
 // A FileTooLargeError is the error of [ReadFile] about a file that is larger than it may be.
 type FileTooLargeError struct{ Size, Most int64 }

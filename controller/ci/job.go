@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -19,9 +20,12 @@ import (
 )
 
 // Idle returns the reason why an event needs nothing, or an empty string. Most comments
-// are conversation, and cost nothing else.
+// are conversation, and cost nothing else. A pushed tag is not judged.
 func Idle(e forge.Event) string {
-	if e.Name != forge.EventIssueComment {
+	switch {
+	case e.Name == forge.EventPush && strings.HasPrefix(e.HeadRef, "refs/"):
+		return fmt.Sprintf("%s is not a branch: its commit is judged where a branch or a pull request has it", strings.TrimPrefix(e.HeadRef, "refs/"))
+	case e.Name != forge.EventIssueComment:
 		return ""
 	}
 	_, asks := command.Parse(e.Comment)

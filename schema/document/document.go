@@ -89,6 +89,11 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 	if most := Limit(file); len(data) > most {
 		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), int64(most))}
 	}
+	if at := conflict(data); at > 0 {
+		return nil, []schema.Problem{errorAt(
+			schema.Position{File: file, Line: at, Column: 1}, "syntax", "the merge conflict that begins here is not resolved", "keep one of its sides, and remove the lines with the marks",
+		)}
+	}
 	if path.Ext(file) == ".jsonl" && !isUTF16(data) {
 		return parseLines(file, data)
 	}

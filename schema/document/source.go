@@ -122,6 +122,8 @@ func (s Source) Read(ref Reference) Lookup {
 			hint := "name a plain file of the repository"
 			if _, ok := errors.AsType[schema.FileTooLargeError](err); ok {
 				hint = "shorten it, or split it into several files and name each"
+			} else if errors.Is(err, schema.ErrLFSPointer) {
+				hint = schema.KeepInGit
 			}
 			fail(schema.Error, "unreadable", fmt.Sprintf("%s cannot be read: %s", file, reason(err)), hint)
 			return out
@@ -189,23 +191,34 @@ func Open(fsys fs.FS, file string) (*Document, []schema.Problem) { return open(f
 
 func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []schema.Problem) {
 	data, err := schema.ReadFile(fsys, file, int64(Limit(file)))
-	large, isLarge := TooLarge(file, err)
+	unreadable, isFiles := Unreadable(file, err)
 	switch {
 	case !utf8.ValidString(file):
 		return nil, []schema.Problem{errorAt(startOf(file), "unreadable", "the name of the file is not valid UTF-8", "rename it")}
-	case isLarge:
-		return nil, []schema.Problem{large}
+	case isFiles:
+		return nil, []schema.Problem{unreadable}
 	case err != nil:
-		return nil, []schema.Problem{errorAt(startOf(file), "unreadable", "the file cannot be read: "+reason(err), "make it a plain file of the repository that gavel may read (chmod u+r)")}
+		return nil, []schema.Problem{errorAt(startOf(file), "unreadable", "the file cannot be read: "+reason(err), plainFile+" that gavel may read (chmod u+r)")}
 	}
 	return parseFile(file, data, budget)
 }
 
-// TooLarge returns the problem of a definition that ReadFile refused for its size, and
-// whether the error means that.
-func TooLarge(file string, err error) (schema.Problem, bool) {
-	large, ok := errors.AsType[schema.FileTooLargeError](err)
-	return tooLarge(startOf(file), "the file", large.Size, large.Most), ok
+const plainFile = "make it a plain file of the repository"
+
+// Unreadable returns the problem of a file that [schema.ReadFile] refused for what it is,
+// such as a link or one that is too large, and whether the error means that.
+func Unreadable(file string, err error) (schema.Problem, bool) {
+	if large, ok := errors.AsType[schema.FileTooLargeError](err); ok {
+		return tooLarge(startOf(file), "the file", large.Size, large.Most), true
+	}
+	hint := plainFile
+	switch {
+	case errors.Is(err, schema.ErrLFSPointer):
+		hint = schema.KeepInGit
+	case !errors.Is(err, schema.ErrNotRegular):
+		return schema.Problem{}, false
+	}
+	return errorAt(startOf(file), "unreadable", "the file cannot be read: "+err.Error(), hint), true
 }
 
 // tooLarge is the problem of a definition that is longer than it may be.

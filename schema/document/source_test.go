@@ -20,6 +20,7 @@ func TestRead(t *testing.T) {
 		"tests/math/link.md":       {Data: []byte("top.md"), Mode: fs.ModeSymlink},
 		"tests/math/module/a.md":   {Data: []byte("a")},
 		"tests/math/cafe\u0301.md": {Data: []byte("x")},
+		"tests/math/large.md":      {Data: []byte("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n")},
 		"tests/math/long.md":       {Data: []byte(strings.Repeat("x", 100))},
 	}
 	for _, tt := range []struct {
@@ -63,6 +64,10 @@ func TestRead(t *testing.T) {
 		{
 			"a folder", "module", "", nil,
 			"tests/math/a.yaml:3:7: error: tests/math/module cannot be read: not a regular file; symlinks and submodules are not followed; name a plain file of the repository",
+		},
+		{
+			"a pointer of Git LFS", "large.md", "", nil,
+			"tests/math/a.yaml:3:7: error: tests/math/large.md cannot be read: it is a pointer of Git LFS, and its content is not in git; take it out of LFS (git lfs untrack), and commit the file itself",
 		},
 		{
 			"too large", "long.md", "", nil,

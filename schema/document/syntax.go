@@ -85,6 +85,27 @@ func checkText(data []byte) []mistake {
 	return encodingMistakes(data)
 }
 
+// conflict returns the line, from 1, at which a merge conflict begins that git left in a
+// text, or 0: its three marks have a line each.
+func conflict(data []byte) int {
+	if !bytes.Contains(data, []byte("<<<<<<< ")) {
+		return 0
+	}
+	begin, marks := 0, [][]byte{[]byte("<<<<<<< "), []byte("======="), []byte(">>>>>>> ")}
+	for n, line := range bytes.Split(data, []byte("\n")) {
+		if !bytes.HasPrefix(line, marks[0]) {
+			continue
+		}
+		if marks = marks[1:]; begin == 0 {
+			begin = n + 1
+		}
+		if len(marks) == 0 {
+			return begin
+		}
+	}
+	return 0
+}
+
 // encodingMistakes returns the mistakes of a text that is not UTF-8: one if it is
 // UTF-16, else one per line.
 func encodingMistakes(data []byte) []mistake {

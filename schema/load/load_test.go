@@ -174,6 +174,7 @@ func TestLinksAreToldOf(t *testing.T) {
 		mode fs.FileMode
 	}{
 		{"test_definitions/more", fs.ModeSymlink},
+		{"test_definitions/notes.md", fs.ModeSymlink},
 		{"test_definitions/v1.2", fs.ModeIrregular}, // a submodule
 		{"test_definitions/math/level_1/x.json", fs.ModeSymlink},
 		{"test_definitions/node_modules", fs.ModeSymlink},
@@ -185,8 +186,9 @@ func TestLinksAreToldOf(t *testing.T) {
 	want := []string{
 		"test_definitions/evaluators/near.yaml:1:1: error: links and submodules are not followed; put a plain file here",
 		"test_definitions/math/level_1/x.json:1:1: error: links and submodules are not followed; put a plain file here",
-		"test_definitions/more:1:1: warning: links and submodules are not followed, " + rest,
-		"test_definitions/v1.2:1:1: warning: links and submodules are not followed, " + rest,
+		"test_definitions/more:1:1: error: links and submodules are not followed, " + rest,
+		"test_definitions/notes.md:1:1: warning: links and submodules are not followed, " + rest,
+		"test_definitions/v1.2:1:1: error: links and submodules are not followed, " + rest,
 		"tools/get_order.json:1:1: warning: links and submodules are not followed, so that no tool is read here; put a plain file here",
 	}
 	lines := func(problems []schema.Problem) (out []string) {
@@ -207,7 +209,7 @@ func TestLinksAreToldOf(t *testing.T) {
 		t.Error(diff)
 	}
 	links := []string{
-		"test_definitions/evaluators/near.yaml", "test_definitions/math/level_1/x.json", "test_definitions/more", "test_definitions/v1.2", "tools/get_order.json",
+		"test_definitions/evaluators/near.yaml", "test_definitions/math/level_1/x.json", "test_definitions/more", "test_definitions/notes.md", "test_definitions/v1.2", "tools/get_order.json",
 	}
 	appeared, err := without.Update(t.Context(), files, Options{Settings: settings}, links)
 	if err != nil {

@@ -50,7 +50,7 @@ func (l *loader) walk(ctx context.Context, root string) ([]string, error) {
 			l.problem(at, "too-deep", fmt.Sprintf("folders are nested more than %d deep", maxFolders), "move the definitions up")
 			return fs.SkipDir
 		case !d.IsDir() && !d.Type().IsRegular():
-			l.linked(name)
+			l.linked(name, d.Type())
 			return nil
 		case d.IsDir():
 			return nil
@@ -77,16 +77,17 @@ func (l *loader) hasRootFile() bool {
 	return slices.ContainsFunc(l.opts.Settings.RootFiles, func(file string) bool { return exists(l.fsys, file) })
 }
 
-// linked reports a link or submodule that is not followed. One named like a definition
-// was meant as one; the target of another is unknown, and may be a folder of
-// definitions.
-func (l *loader) linked(name string) {
+// linked reports a link or submodule that is not followed. It is an error where it may
+// hide definitions: a submodule, and a link with the name of a definition or of a folder.
+func (l *loader) linked(name string, mode fs.FileMode) {
 	p := schema.Problem{
 		Position: schema.Position{File: name, Line: 1, Column: 1}, Severity: schema.Error, Rule: "not-a-file",
 		Message: "links and submodules are not followed", Hint: "put a plain file here",
 	}
-	if !slices.Contains(extensions, path.Ext(name)) {
-		p.Severity = schema.Warning
+	if ext := path.Ext(name); !slices.Contains(extensions, ext) {
+		if ext != "" && mode&fs.ModeSymlink != 0 {
+			p.Severity = schema.Warning
+		}
 		p.Message += ", so that no definition behind this one is read"
 		p.Hint = "put the files themselves here, add their folder to definitions: in gavel.yaml, or name the link in .gavelignore"
 	}
@@ -219,7 +220,7 @@ func (l *loader) looksAt(root, file string) bool {
 		return false
 	}
 	if !info.Mode().IsRegular() {
-		l.linked(file)
+		l.linked(file, info.Mode())
 		return false
 	}
 	return slices.Contains(extensions, path.Ext(file))

@@ -20,12 +20,12 @@ import (
 // which file cannot be read.
 func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
 	data, err := schema.ReadFile(fsys, file, int64(document.Limit(file)))
-	large, isLarge := document.TooLarge(file, err)
+	unreadable, isFiles := document.Unreadable(file, err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		cfg = config.Default()
-	case isLarge:
-		cfg, problems, found = config.Default(), []schema.Problem{large}, true
+	case isFiles:
+		cfg, problems, found = config.Default(), []schema.Problem{unreadable}, true
 	case err != nil:
 		return nil, nil, false, fmt.Errorf("read %s: %w", file, err)
 	default:

@@ -1,6 +1,7 @@
 package configfile_test
 
 import (
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -29,6 +30,28 @@ func TestRolesOfProviders(t *testing.T) {
 		}
 		if err != nil || !found || len(problems) > 1 || schema.HasErrors(problems) != (tt.wrong != "") || got != tt.wrong {
 			t.Errorf("%s: problems %v (found %v, %v), want %q", tt.text, problems, found, err, tt.wrong)
+		}
+	}
+}
+
+// TestFilesThatAreNotRead: a gavel.yaml that is no text of its own is a mistake with a
+// place and a repair, as it is for a definition.
+func TestFilesThatAreNotRead(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		file *fstest.MapFile
+		want string
+	}{
+		{"a pointer of Git LFS", &fstest.MapFile{Data: []byte("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n")},
+			"gavel.yaml:1:1: error: the file cannot be read: it is a pointer of Git LFS, and its content is not in git; take it out of LFS (git lfs untrack), and commit the file itself"},
+		{"a folder", &fstest.MapFile{Mode: fs.ModeDir | 0o755},
+			"gavel.yaml:1:1: error: the file cannot be read: not a regular file; symlinks and submodules are not followed; make it a plain file of the repository"},
+		{"a conflict", &fstest.MapFile{Data: []byte("version: 1\n<<<<<<< HEAD\ngate: {}\n=======\n>>>>>>> topic\n")},
+			"gavel.yaml:2:1: error: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"},
+	} {
+		_, problems, found, err := configfile.Read(fstest.MapFS{"gavel.yaml": tt.file}, "gavel.yaml", nil)
+		if err != nil || !found || len(problems) != 1 || problems[0].String() != tt.want {
+			t.Errorf("%s: found %v, %v, problems %v, want %s", tt.name, found, err, problems, tt.want)
 		}
 	}
 }
