@@ -389,8 +389,14 @@ var scenarios = []scenario{
 	},
 	{
 		name: "a new case that is not run", base: matching("^a"), answer: echo,
-		head: map[string]string{"test_definitions/promptfooconfig.yaml": matching("^a")["test_definitions/promptfooconfig.yaml"] + "  - {description: three, vars: {x: c}, assert: [{type: rouge-n, value: c}]}\n"},
+		head: map[string]string{"test_definitions/promptfooconfig.yaml": matching("^a")["test_definitions/promptfooconfig.yaml"] + "  - {description: three, vars: {x: c}, assert: [{type: gleu, value: c}]}\n"},
 		want: outcome{gate: "pass", reason: "no case regressed", some: true},
+	},
+	{
+		name: "answers that refuse, are XML and have the words", answer: echo,
+		base: menuOf("[{type: not-is-refusal}, {type: contains, value: a}]"),
+		head: menuOf("[{type: is-refusal}, {type: not-is-xml}, {type: rouge-n, value: say a}]"),
+		want: outcome{gate: "fail", reason: "regressed", some: true},
 	},
 	{
 		name: "new failing case", base: shopOf("a", nil), head: map[string]string{at("d"): asks("d", "say d", "x!")}, answer: echo,

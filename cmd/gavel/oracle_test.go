@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// oracleBatch is how many rows a run judges, which a file may have.
-	oracleBatch = 2000
+	// batchSize is how many rows a run judges, which a file may have.
+	batchSize = 1000
 	// echoConfig is a gavel.yaml whose target repeats what it is sent.
 	echoConfig = "version: 1\ntargets: {x: {provider: mock, replies: [{echo: true}]}}\n"
 )
@@ -33,9 +33,29 @@ func TestSameAsPromptfoo(t *testing.T) {
 	if len(rows) < 12_000 {
 		t.Errorf("there are %d rows, want 12000", len(rows))
 	}
-	tally := &oracle.Tally[oracle.Judged]{Rules: oracle.Rules}
-	for from := 0; from < len(rows); from += oracleBatch {
-		batch := rows[from:min(from+oracleBatch, len(rows))]
+	compareRows(t, rows, theirs, oracle.Rules)
+}
+
+// TestWordsSameAsPromptfoo holds the same of the rows about words and markup.
+func TestWordsSameAsPromptfoo(t *testing.T) {
+	t.Parallel()
+	rows := oracle.WordRows()
+	theirs, err := oracle.RecordedWords(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 10_000 {
+		t.Errorf("there are %d rows, want 10000", len(rows))
+	}
+	compareRows(t, rows, theirs, oracle.WordRules)
+}
+
+// compareRows compares what both tools say of rows.
+func compareRows(t *testing.T, rows []oracle.Row, theirs []string, rules []oracle.Rule[oracle.Judged]) {
+	t.Helper()
+	tally := &oracle.Tally[oracle.Judged]{Rules: rules}
+	for from := 0; from < len(rows); from += batchSize {
+		batch := rows[from:min(from+batchSize, len(rows))]
 		ours := judgedRows(t, batch)
 		for i, row := range batch {
 			addRow(t, tally, oracle.Judged{Row: row, Theirs: theirs[from+i], Ours: ours[i]}, ours[i] == theirs[from+i])

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
 
+	"github.com/gavel-evals/gavel/controller/evaluate/markup"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -60,6 +61,8 @@ func assertAnswer(ctx context.Context, spec evaluator.Assertion, answer string) 
 		return containsJSON(spec.Value, answer)
 	case "word-count":
 		return words(spec.Value, answer)
+	case "is-xml", "contains-xml", "is-html", "contains-html":
+		return isMarkup(spec, answer)
 	}
 	return false, "", fmt.Errorf("the assertion %q is not known", spec.Type)
 }
@@ -206,6 +209,32 @@ func words(bounds json.RawMessage, answer string) (bool, string, error) {
 		return false, fmt.Sprintf("the answer has %s, and at least %v are wanted", counted(n, "word"), *b.Min), nil
 	case b.Max != nil && float64(n) > *b.Max:
 		return false, fmt.Sprintf("the answer has %s, and at most %v are wanted", counted(n, "word"), *b.Max), nil
+	}
+	return true, "", nil
+}
+
+// isMarkup looks for XML, of which the value lists elements, or for HTML.
+func isMarkup(spec evaluator.Assertion, answer string) (bool, string, error) {
+	var elements []string
+	if len(spec.Value) > 0 {
+		if err := json.Unmarshal(spec.Value, &elements); err != nil {
+			return false, "", fmt.Errorf("the value of %s is not a list of elements", spec.Type)
+		}
+	}
+	var wrong error
+	switch spec.Type {
+	case "is-xml":
+		wrong = markup.IsXML(answer, elements)
+	case "contains-xml":
+		wrong = markup.ContainsXML(answer, elements)
+	case "contains-html":
+		return markup.ContainsHTML(answer), "the answer contains no HTML", nil
+	default:
+		why, err := markup.IsHTML(answer)
+		return why == "", "the answer is not HTML: " + why, err
+	}
+	if wrong != nil {
+		return false, fmt.Sprintf("the answer does not hold %s: %s", spec.Type, clip(wrong.Error())), nil
 	}
 	return true, "", nil
 }

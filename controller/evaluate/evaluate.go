@@ -162,6 +162,10 @@ func findUncut(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (fi
 	case evaluator.Assertion:
 		c, err := assertion(ctx, s, in.Transcript.Final())
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
+	case evaluator.Refusal:
+		return isRefusal(s, in)
+	case evaluator.Overlap:
+		return overlap(s, in)
 	case evaluator.Graded:
 		return graded(ctx, s, in, d)
 	case evaluator.JavaScript:

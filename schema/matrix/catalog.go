@@ -73,11 +73,9 @@ var unreadAssertions = map[string]string{
 	"human":      "a person who judges",
 	"guardrails": "what a provider says of its own guardrails", "pi": "the scorer of Pi Labs",
 	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
-	"is-xml": "a parser of XML or HTML", "contains-xml": "a parser of XML or HTML", "is-html": "a parser of XML or HTML", "contains-html": "a parser of XML or HTML",
-	"rouge-n": "a measure of overlap", "rouge-l": "a measure of overlap", "rouge-s": "a measure of overlap", "bleu": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
+	"rouge-l": "a measure of overlap", "rouge-s": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
 	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
 	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
-	"is-refusal":   "a list of the words of refusals",
 	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
 }
 
@@ -88,4 +86,5 @@ var readAssertions = []string{
 	"model-graded-closedqa", "factuality", "model-graded-factuality", "g-eval", "answer-relevance", "similar", "word-count", "python", "ruby", "assert-set",
 	"is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
 	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason", "classifier", "moderation",
+	"is-refusal", "is-xml", "contains-xml", "is-html", "contains-html", "rouge-n", "bleu",
 }

@@ -131,9 +131,6 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	}
 	by := a.assessors.over(j.by)
 	switch s := spec.(type) {
-	case evaluator.Assertion:
-		s.Not = not
-		spec = s
 	case evaluator.Graded:
 		if s.Not, s.Target = not, by.judge; not && rule.Threshold > 0 {
 			least := rule.Threshold
@@ -152,18 +149,6 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 			return nil, rule, &template.NeedError{What: "Gavel's own question of select-best in place of rubricPrompt"}
 		}
 		spec = s
-	case evaluator.JavaScript:
-		s.Not = not
-		spec = s
-	case evaluator.Function:
-		s.Not = not
-		spec = s
-	case evaluator.Calls:
-		s.Not = not
-		spec = s
-	case evaluator.Finish:
-		s.Not = not
-		spec = s
 	case evaluator.Similar:
 		if s.Not, s.Target = not, by.embedder; not {
 			rule.Threshold = 1 - rule.Threshold
@@ -178,9 +163,40 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		}
 		spec = s
 	default:
-		if not {
-			return nil, rule, &template.NeedError{What: "the assertion " + a.Type}
-		}
+		return inverted(spec, rule, a.Type, not)
+	}
+	return spec, rule, nil
+}
+
+// inverted inverts an evaluator that asks no model, if not is set.
+func inverted(spec schema.Spec, rule schema.Rule, written string, not bool) (schema.Spec, schema.Rule, error) {
+	if !not {
+		return spec, rule, nil
+	}
+	switch s := spec.(type) {
+	case evaluator.Assertion:
+		s.Not = true
+		spec = s
+	case evaluator.JavaScript:
+		s.Not = true
+		spec = s
+	case evaluator.Function:
+		s.Not = true
+		spec = s
+	case evaluator.Calls:
+		s.Not = true
+		spec = s
+	case evaluator.Refusal:
+		s.Not = true
+		spec = s
+	case evaluator.Overlap:
+		s.Not = true
+		spec = s
+	case evaluator.Finish:
+		s.Not = true
+		spec = s
+	default:
+		return nil, rule, &template.NeedError{What: "the assertion " + written}
 	}
 	return spec, rule, nil
 }

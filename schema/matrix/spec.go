@@ -82,14 +82,17 @@ func compileAssertion(kind, written string, value json.RawMessage, threshold *fl
 			return nil, rule, err
 		}
 		spec.Value = bounds
+	case "is-xml", "contains-xml", "is-html", "contains-html":
+		return markup(kind, written, value)
+	case "is-refusal":
+		return evaluator.Refusal{}, passes(), nil
+	case "rouge-n", "bleu":
+		return overlap(kind, written, value, threshold)
 	case "classifier", "moderation":
 		return classified(kind, written, value, threshold)
 	case "finish-reason":
 		reason, err := oneText(kind, written, value)
-		if err != nil {
-			return nil, rule, err
-		}
-		return evaluator.Finish{Reason: reason}, rule, nil
+		return evaluator.Finish{Reason: reason}, rule, err
 	case "is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call":
 		return evaluator.Calls{Type: evaluator.CallsAreValid}, rule, nil
 	case "select-best", "max-score":
@@ -211,6 +214,68 @@ func classified(kind, written string, value json.RawMessage, threshold *float64)
 		rule.Threshold = *threshold
 	}
 	return spec, rule, nil
+}
+
+// overlap compares words with those of one text or, by bleu, of several.
+func overlap(kind, written string, value json.RawMessage, threshold *float64) (schema.Spec, schema.Rule, error) {
+	spec := evaluator.Overlap{By: kind, Least: map[string]float64{evaluator.ByROUGE: 0.75, evaluator.ByBLEU: 0.5}[kind]}
+	if threshold != nil {
+		spec.Least = *threshold
+	}
+	var err error
+	if kind == evaluator.ByBLEU && len(value) > 0 && value[0] == '[' {
+		spec.Texts, err = list(value)
+		if err != nil {
+			err = mistake(fmt.Sprintf("the value of %s has %v", written, err), "write a text or a list of texts")
+		} else if len(spec.Texts) == 0 {
+			err = noValue(written)
+		}
+		return spec, passes(), err
+	}
+	text, err := oneText(kind, written, value)
+	spec.Texts = []string{text}
+	return spec, passes(), err
+}
+
+// markup asks for HTML, or for XML with elements.
+func markup(kind, written string, value json.RawMessage) (schema.Spec, schema.Rule, error) {
+	if strings.HasSuffix(kind, "html") {
+		value = nil
+	}
+	elements, err := elementsOf(written, value)
+	return evaluator.Assertion{Type: kind, Value: elements}, schema.Rule{Threshold: 1}, err
+}
+
+// elementsOf returns the elements that XML must have, as a list: from a text with commas,
+// a list, or {requiredElements}. It is nil for none.
+func elementsOf(written string, value json.RawMessage) (json.RawMessage, error) {
+	const hint = "write names of elements, such as [note.to, note.body], or remove the value to ask for any XML"
+	var object struct{ RequiredElements json.RawMessage }
+	var elements []string
+	if text, isText := document.ParseText(value); isText {
+		for name := range strings.SplitSeq(text, ",") {
+			elements = append(elements, strings.TrimSpace(name))
+		}
+	} else {
+		if err := onlyKeys(written, value, "requiredElements"); err != nil {
+			return nil, err
+		}
+		if json.Unmarshal(value, &object) == nil && string(value) != "null" {
+			value = object.RequiredElements
+		}
+		var err error
+		if elements, err = list(value); err != nil {
+			return nil, mistake(fmt.Sprintf("the value of %s has %v", written, err), hint)
+		}
+	}
+	if slices.Contains(elements, "") {
+		return nil, mistake(fmt.Sprintf("the value of %s has an empty name of an element", written), hint)
+	}
+	if len(elements) == 0 {
+		return nil, nil
+	}
+	out, _ := json.Marshal(elements) // texts
+	return out, nil
 }
 
 // wordBounds returns the bounds of a number of words: one number, or {min, max}.

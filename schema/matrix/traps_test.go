@@ -56,9 +56,9 @@ func TestTrapP3(t *testing.T) {
 // TestTableNamesTypes: a cell that names a type of promptfoo is not a text to be equal to,
 // also where the type is not read.
 func TestTableNamesTypes(t *testing.T) {
-	got, _ := load(t, "prompts: [x]\ntests: t.csv\n", map[string]string{"t.csv": "q,__expected\na,is-xml\nb,perplexity(5)\nc,is-it\n"})
+	got, _ := load(t, "prompts: [x]\ntests: t.csv\n", map[string]string{"t.csv": "q,__expected\na,is-sql\nb,perplexity(5)\nc,is-it\n"})
 	skips := []string{got[0].Skip, got[1].Skip, got[2].Skip}
-	if want := []string{"it needs a parser of XML or HTML (is-xml)", "it needs probabilities of tokens (perplexity)", ""}; !slices.Equal(skips, want) {
+	if want := []string{"it needs a parser of SQL (is-sql)", "it needs probabilities of tokens (perplexity)", ""}; !slices.Equal(skips, want) {
 		t.Errorf("skips %q, want %q", skips, want)
 	}
 }

@@ -18,7 +18,7 @@ import (
 var files = []struct {
 	name  string
 	write func(node, modules, out string) error
-}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask}}
+}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask(oracle.Rows)}, {"words.txt", ask(oracle.WordRows)}}
 
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
@@ -45,9 +45,12 @@ func write(node, modules, answers, only string) error {
 	return nil
 }
 
-// ask lets promptfoo judge the rows, and writes a line for each.
-func ask(node, modules, out string) error {
-	rows := oracle.Rows()
+// ask returns the function that lets promptfoo judge rows, and writes a line for each.
+func ask(rows func() []oracle.Row) func(node, modules, out string) error {
+	return func(node, modules, out string) error { return askRows(rows(), node, modules, out) }
+}
+
+func askRows(rows []oracle.Row, node, modules, out string) error {
 	config, err := oracle.Config(rows)
 	if err != nil {
 		return err
