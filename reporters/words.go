@@ -28,6 +28,9 @@ func (s *Sections) Headline(r *report.Report) string {
 	if s.Regressed > 0 && s.confirmed() {
 		parts[len(parts)-1] += " (confirmed)"
 	}
+	if gotWorse(r) {
+		parts = append(parts, "worse on the whole")
+	}
 	if r.Base == nil && s.Failing > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s %s", textfmt.Int(int64(s.Failing)), textfmt.Count(r.Summary.Cases, "case"), textfmt.Verb(s.Failing, "fails", "fail")))
 	} else {
@@ -48,14 +51,19 @@ func (s *Sections) Headline(r *report.Report) string {
 	if left != "" && !strings.Contains(line, left) { // the gate's reason may have it
 		line += " · " + left
 	}
-	if rest, ok := strings.CutPrefix(line, "scores"); ok {
-		line = "Scores" + rest
+	for _, first := range []string{"scores fell", "worse on the whole"} {
+		if strings.HasPrefix(line, first) {
+			line = strings.ToUpper(line[:1]) + line[1:]
+		}
 	}
 	if changed := r.TargetChanges.Line(); changed != "" {
 		line = changed + " · " + line
 	}
 	return line
 }
+
+// gotWorse reports whether the cases got worse on the whole, for certain.
+func gotWorse(r *report.Report) bool { return r.Remeasured != nil && r.Remeasured.Mean.Called }
 
 // confirmed reports whether all regressions are confirmed and at least one of them was
 // measured again.
@@ -73,6 +81,14 @@ func (s *Sections) confirmed() bool {
 	return measured
 }
 
+// explains reports whether counts explain why the gate does not pass. Flaky cases and
+// improvements do not; a limit on scores, for example, may be the reason then.
+func (s *Sections) explains(r *report.Report) bool {
+	return len(s.Blocking) > 0 || report.InvalidFiles(r.Problems) > 0 || r.Summary.Error+r.Summary.NotRun > 0 ||
+		r.Diff.Unclear > 0 && r.Gate.Result == report.GateUndetermined ||
+		gotWorse(r) || r.ScoresFell() != "" || len(report.Accepted(r))+len(report.QuarantinedRows(r)) > 0
+}
+
 // headline uses the gate if no count describes the result.
 func (s *Sections) headline(r *report.Report, parts []string) string {
 	told := strings.Join(parts, ", ")
@@ -80,6 +96,8 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 	switch {
 	case len(s.Planned) > 0:
 		return strings.Join(append(parts, textfmt.Count(len(s.Planned), "case")+" would run"), ", ")
+	case r.Gate.Result != report.GatePass && told != "" && !s.explains(r):
+		return fmt.Sprintf("%s; %s", r.Gate, told)
 	case bad && told != "":
 		return told
 	case r.Gate.Result != report.GatePass:
@@ -124,7 +142,7 @@ func Change(delta *float64, b report.Between) string {
 // nothing else in the report is known to be real.
 func Difference(r *report.Report) string {
 	d := r.Diff
-	certain := d.Confirmed > 0 || r.Remeasured != nil && r.Remeasured.Mean.Called
+	certain := d.Confirmed > 0 || gotWorse(r)
 	out := textfmt.Signed(*d.Delta, 3)
 	if out == "0" {
 		out = textfmt.Signed(*d.Delta, 6)
