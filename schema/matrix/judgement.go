@@ -242,8 +242,8 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 }
 
 // question compiles a judge's own prompt: a text, or messages whose texts are joined.
-// What is known only when it is asked is filled in then: {{output}}, {{rubric}} and
-// {{input}}. promptfoo calls the output and the value otherwise for some kinds, and does
+// {{output}}, {{rubric}} and {{input}} are filled in when it is asked.
+// promptfoo calls the output and the value otherwise for some kinds, and does
 // not read a text for g-eval and answer-relevance.
 func (j *judgement) question(kind, prompt string, value json.RawMessage, vars template.Variables) (string, error) {
 	switch {

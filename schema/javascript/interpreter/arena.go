@@ -28,26 +28,34 @@ type arena struct {
 	free [classes]uintptr
 }
 
-// A chunk is an allocation with a header: its class, and in a free one the next free
-// chunk of the class.
-type chunk struct {
-	class int
-	next  uintptr
-}
-
+// A chunk is an allocation behind a header with its class. A free one has the address of
+// the next free chunk of the class in the first place of the allocation.
 const (
-	// classes are four sizes for each power of two from 64 bytes.
-	classes = 4 * 24
-	header  = unsafe.Sizeof(chunk{})
+	// steps are the classes of up to 128 bytes, one for every 16; the others are four for
+	// each power of two. The engine has thousands of small allocations, and all of them are
+	// put back before a call.
+	steps   = 8
+	classes = steps + 4*23
+	header  = unsafe.Sizeof(0)
 )
 
-// classOf returns the smallest class of at least n bytes with its size.
-func classOf(n uintptr) (class int, size uintptr) {
-	n = max(n, 64)
-	power := bits.Len64(uint64(n-1)) - 1 // 2^power < n ≤ 2^(power+1), or n = 2^(power+1)
-	step := uintptr(1) << (power - 2)
-	quarters := (n - 1) >> (power - 2) // 4 to 7
-	return (power-5)*4 + int(quarters) - 4, (quarters + 1) * step
+// classOf returns the smallest class whose chunks have at least n bytes.
+func classOf(n uintptr) int {
+	if n <= 16*steps {
+		return int((max(n, 1) - 1) / 16) //nolint:gosec // less than steps
+	}
+	power := bits.Len64(uint64(n-1)) - 1 // 2^power < n ≤ 2^(power+1)
+	quarters := (n - 1) >> (power - 2)   // 4 to 7
+	return steps + (power-7)*4 + int(quarters) - 4
+}
+
+// bytesOf returns how many bytes the chunks of a class have.
+func bytesOf(class int) uintptr {
+	if class < steps {
+		return uintptr(class+1) * 16
+	}
+	class -= steps
+	return uintptr(class%4+5) << (class/4 + 5)
 }
 
 // at returns the value at an address outside of Go's memory.
@@ -57,7 +65,7 @@ func at[T any](address uintptr) *T { return (*T)(unsafe.Add(nil, address)) }
 func newArena(tls *libc.TLS) uintptr {
 	base := libc.Xmalloc(tls, maxArena)
 	if base != 0 {
-		*at[arena](base) = arena{top: (base + unsafe.Sizeof(arena{}) + 15) &^ 15, end: base + maxArena}
+		*at[arena](base) = arena{top: first(base), end: base + maxArena}
 	}
 	return base
 }
@@ -68,32 +76,79 @@ func (a *arena) alloc(n uintptr) uintptr {
 		a.full = true
 		return 0
 	}
-	class, size := classOf(n)
+	class := classOf(n + header)
 	if p := a.free[class]; p != 0 {
-		a.free[class] = at[chunk](p).next
-		return p + header
+		a.free[class] = *at[uintptr](p)
+		return p
 	}
-	if size+header > a.end-a.top {
+	size := bytesOf(class)
+	if size > a.end-a.top {
 		a.full = true
 		return 0
 	}
-	p := a.top
-	a.top += size + header
-	at[chunk](p).class = class
-	return p + header
+	*at[int](a.top) = class
+	a.top += size
+	return a.top - size + header
 }
 
 // release makes an allocation free.
 func (a *arena) release(p uintptr) {
-	c := at[chunk](p - header)
-	c.next = a.free[c.class]
-	a.free[c.class] = p - header
+	class := *at[int](p - header)
+	*at[uintptr](p) = a.free[class]
+	a.free[class] = p
 }
 
 // sizeOf returns the bytes of an allocation.
-func sizeOf(p uintptr) uintptr {
-	class := at[chunk](p - header).class
-	return uintptr(class%4+5) << (class/4 + 3)
+func sizeOf(p uintptr) uintptr { return bytesOf(*at[int](p - header)) - header }
+
+// A part is memory as it was.
+type part struct {
+	from  uintptr
+	bytes []byte
+}
+
+// leastGap is how many bytes of a free chunk are worth a part of their own.
+const leastGap = 256
+
+// save returns a copy of the arena and of all allocations. What is in a free chunk, but for
+// its place in the list of its class, is part of no state: the engine writes an allocation
+// before it reads it.
+func (a *arena) save() []part {
+	free := map[uintptr]bool{}
+	for _, p := range a.free {
+		for ; p != 0; p = *at[uintptr](p) {
+			free[p] = true
+		}
+	}
+	base := uintptr(unsafe.Pointer(a))
+	var parts []part
+	keep := func(from, to uintptr) {
+		parts = append(parts, part{from, append([]byte(nil), span(from, to-from)...)})
+	}
+	begun := base
+	for p := first(base); p < a.top; p += bytesOf(*at[int](p)) {
+		used := p + header + unsafe.Sizeof(p)
+		next := p + bytesOf(*at[int](p))
+		if free[p+header] && next-used >= leastGap {
+			keep(begun, used)
+			begun = next
+		}
+	}
+	keep(begun, a.top)
+	return parts
+}
+
+// restore makes the arena what it was. What was allocated since is free again.
+func (a *arena) restore(parts []part) {
+	for _, p := range parts {
+		copy(span(p.from, uintptr(len(p.bytes))), p.bytes)
+	}
+}
+
+// first returns the address of the first chunk of an arena: an allocation begins at a
+// multiple of 16, behind its header.
+func first(base uintptr) uintptr {
+	return (base+unsafe.Sizeof(arena{})+header+15)&^15 - header
 }
 
 // The functions that the engine allocates with. Its allocator knows the arena by the

@@ -35,7 +35,7 @@ type machine struct {
 	drive, outcome lib.TJSValue
 	// fresh is the used memory before a call; pure is for functions that always return
 	// the same.
-	fresh, pure []byte
+	fresh, pure []part
 }
 
 // allocator has the functions of the arena.
@@ -68,11 +68,11 @@ func newMachine() (*machine, error) {
 	}
 	m.drive, m.outcome = m.property(made, "drive"), m.property(made, "outcome")
 	lib.XJS_SetStripInfo(m.tls, m.runtime, 0)
-	m.fresh = m.memory()
+	m.fresh = at[arena](m.base).save()
 	if _, err := m.eval(pure); err != nil {
 		return nil, fmt.Errorf("prepare the engine: %w", err)
 	}
-	m.pure = m.memory()
+	m.pure = at[arena](m.base).save()
 	return m, nil
 }
 
@@ -81,11 +81,6 @@ func refuseModule(tls *libc.TLS, context, _, base uintptr) uintptr {
 	at[arena](base).imported = true
 	lib.XJS_Throw(tls, context, lib.TJSValue{Ftag: lib.EJS_TAG_UNDEFINED})
 	return 0
-}
-
-// memory returns a copy of the used memory.
-func (m *machine) memory() []byte {
-	return append([]byte(nil), span(m.base, at[arena](m.base).top-m.base)...)
 }
 
 // close releases the memory.
@@ -114,7 +109,7 @@ func (m *machine) call(code, args string, isPure bool) (string, error) {
 	if isPure {
 		before = m.pure
 	}
-	copy(span(m.base, uintptr(len(before))), before)
+	at[arena](m.base).restore(before)
 	function, err := m.eval(code)
 	if err != nil {
 		return m.ended(err)

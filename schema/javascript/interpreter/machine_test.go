@@ -134,6 +134,19 @@ func TestCallsAreApart(t *testing.T) {
 	}
 }
 
+// TestMemoryIsClean: what a call left in memory that was free before is in no buffer or
+// array of the next one, whatever its size.
+func TestMemoryIsClean(t *testing.T) {
+	m := prepared(t)
+	for _, pure := range []bool{false, true} {
+		_ = run(m, javascript.Call{Pure: pure, Code: "(function () { const kept = []; for (let n = 1; n < 70000; n = n * 3 + 1) for (let i = 0; i < 3; i++) kept.push(new Uint8Array(n).fill(0xaa), 'secret'.repeat(n / 6)); return 1 })"})
+		got := run(m, javascript.Call{Pure: pure, Code: "(function () { for (let n = 1; n < 70000; n = n * 3 + 1) for (let i = 0; i < 3; i++) { if (new Uint8Array(n).some((b) => b !== 0) || new Uint8Array(new ArrayBuffer(n)).some((b) => b !== 0) || Object.keys(new Array(n)).length > 0) return n } return 'clean' })"})
+		if string(got.Value) != `"clean"` {
+			t.Errorf("pure %v: the next call gets %s %s, want memory that is clean", pure, got.Value, got.Thrown)
+		}
+	}
+}
+
 // TestLimits has functions that need too much: their outcome names the limit.
 func TestLimits(t *testing.T) {
 	m := prepared(t)
@@ -153,13 +166,17 @@ func TestLimits(t *testing.T) {
 // TestClasses has sizes around the borders of the allocator's classes.
 func TestClasses(t *testing.T) {
 	last := uintptr(0)
-	for n := uintptr(1); n < maxArena; n += 1 + n/97 {
-		class, size := classOf(n)
-		if size < n || class < 0 || class >= classes || size < last || n > 64 && size > n+n/3+16 {
+	for n := uintptr(1); n <= maxArena+header; n += 1 + n/97 {
+		class := classOf(n)
+		if class < 0 || class >= classes {
+			t.Fatalf("%d bytes are of class %d of %d", n, class, classes)
+		}
+		size := bytesOf(class)
+		if size < n || size < last || size%16 != 0 || size > n+n/4+16 {
 			t.Fatalf("%d bytes are of class %d with %d bytes", n, class, size)
 		}
-		if got := uintptr(class%4+5) << (class/4 + 3); got != size {
-			t.Fatalf("class %d has %d bytes, and %d by its number", class, size, got)
+		if class > 0 && bytesOf(class-1) >= n {
+			t.Fatalf("%d bytes are of class %d, and a smaller one has %d", n, class, bytesOf(class-1))
 		}
 		last = size
 	}
