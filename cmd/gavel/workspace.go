@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -17,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/snapshot"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
 )
@@ -59,11 +61,24 @@ func (a *App) ReadConfig(fsys fs.FS) (cfg *config.Config, problems []schema.Prob
 }
 
 // OwnConfig reads the configuration of the working tree. A file named by a flag must
-// exist.
+// exist, and no definition may be left out by a sparse checkout: its cases would count as
+// removed.
 func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) {
 	cfg, problems, found, err := a.ReadConfig(w.Files)
 	if err == nil && !found && a.ConfigFile != defaultConfig {
 		err = usageError("there is no %s; --config is relative to the repository root, such as ci/gavel.yaml", a.ConfigFile)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	folders := load.Folders(cfg.Settings())
+	left, err := w.Repo.LeftOut(append(folders, a.ConfigFile))
+	switch {
+	case err != nil:
+		err = usageError("%w", err)
+	case len(left) > 0:
+		err = usageError("the sparse checkout leaves out %s, such as %s: run git sparse-checkout add %s, or git sparse-checkout disable",
+			textfmt.Count(len(left), "definition"), left[0], strings.Join(folders, " "))
 	}
 	return cfg, problems, err
 }

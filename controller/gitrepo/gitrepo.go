@@ -92,8 +92,8 @@ func Open(dir string) (*Repository, error) {
 		KeepDescriptors: true,
 		AlternatesFS:    newGitFS(string(filepath.Separator)),
 	})
-	if r.git, err = git.Open(r.store, nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the repository at %s: %w", dir, err), r.store.Close())
+	if r.git, err = git.Open(reading{r.store}, nil); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the repository at %s: %w", dir, unsupported(err)), r.store.Close())
 	}
 	return r, nil
 }

@@ -34,7 +34,7 @@ func TestRolesOfProviders(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNotRead: a gavel.yaml that is no text of its own is a mistake with a
+// TestFilesThatAreNotRead: a gavel.yaml that cannot be read as one is a mistake with a
 // place and a repair, as it is for a definition.
 func TestFilesThatAreNotRead(t *testing.T) {
 	for _, tt := range []struct {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestProgramsOfProviders: an answer that is not a text is JSON, and null and nothing stay
-// null, which is no answer.
+// TestProgramsOfProviders: an answer that is not a text is JSON, and null and nothing stay null,
+// since it does not answer.
 func TestProgramsOfProviders(t *testing.T) {
 	for _, tt := range []struct{ ending, text, want string }{
 		{"py", "def call_api(prompt, options, context):\n    return {'output': None}\n", `"content": null`},
