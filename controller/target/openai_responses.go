@@ -59,17 +59,13 @@ func readOutput(res *responsesReplyBody) answer {
 		switch item.Type {
 		case "message":
 			for _, part := range item.Content {
-				if part.Text != nil {
-					a.isAbsent = false
-					said.WriteString(string(*part.Text))
-				}
+				a.isAbsent = a.isAbsent && part.Text == nil
+				said.WriteString(part.said())
 				refused.WriteString(string(part.Refusal))
 			}
 		case "reasoning":
 			for _, part := range item.Content {
-				if part.Text != nil {
-					thought = append(thought, string(*part.Text))
-				}
+				thought = append(thought, part.said())
 			}
 			for _, part := range item.Summary {
 				thought = append(thought, string(part.Text))

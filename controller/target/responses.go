@@ -48,14 +48,25 @@ type responsesReplyBody struct {
 	} `json:"usage"`
 }
 
+// An outputPart is a text or a refusal. Text is nil if it is null or is not there.
+type outputPart struct {
+	Text    *looseText `json:"text"`
+	Refusal looseText  `json:"refusal"`
+}
+
+// said returns the text; empty without one.
+func (p outputPart) said() string {
+	if p.Text == nil {
+		return ""
+	}
+	return string(*p.Text)
+}
+
 // An outputItem is a message, a function call, reasoning, or something that Gavel
 // does not read.
 type outputItem struct {
-	Type    looseText `json:"type"`
-	Content []struct {
-		Text    *looseText `json:"text"` // nil if it is null or is not there
-		Refusal looseText  `json:"refusal"`
-	} `json:"content"`
+	Type    looseText    `json:"type"`
+	Content []outputPart `json:"content"`
 	// Summary is the model's own summary of its reasoning.
 	Summary []struct {
 		Text looseText `json:"text"`

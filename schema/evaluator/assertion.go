@@ -147,7 +147,7 @@ func (Graded) Kind() string { return "llm-rubric" }
 
 // Version returns the version of the judge's prompt and of reading its reply. Since 2 a
 // reply without a pass is asked for again; before, it passed.
-// Since 3 the judge is told of an answer that was cut off, and one of which the opposite
+// Since 3 the judge is told that an answer was cut off, and one of which the opposite
 // holds is an error.
 func (Graded) Version() int { return 3 }
 

@@ -125,7 +125,7 @@ func (Conversation) Kind() string { return "conversation" }
 
 // Version returns the version of the metrics, of the question to the judge and of the
 // comparison of calls. Since 2, a score out of range is asked for again.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Conversation) Version() int { return 3 }
 
 // Roles returns the judge.

@@ -43,7 +43,7 @@ func (Criteria) Kind() string { return "criteria" }
 
 // Version returns the version of the question to the judge and of reading the reply.
 // Since 2, a score out of range is asked for again.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Criteria) Version() int { return 3 }
 
 // Roles returns the judge.

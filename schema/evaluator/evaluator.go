@@ -52,7 +52,7 @@ func (TwoPass) Kind() string { return "two_pass" }
 
 // Version returns the version of the normalisation and of the extraction prompt. Since
 // 2, a reply only counts as the answer if it is nothing else.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (TwoPass) Version() int { return 3 }
 
 // Roles returns the extractor.
@@ -173,7 +173,7 @@ func (p Prompt) Kind() string {
 
 // Version returns the version of the template's frame and of reading the reply. Since
 // 2, a score out of range is asked for again.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Prompt) Version() int { return 3 }
 
 // Roles returns the judge.

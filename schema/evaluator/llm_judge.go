@@ -54,7 +54,7 @@ func (LLMJudge) Kind() string { return "llm_judge" }
 
 // Version returns the version of the question, of the template's frame and of reading
 // the reply. Since 2, a score below 0 is asked for again.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (LLMJudge) Version() int { return 3 }
 
 // Roles returns the judge unless another model is asked.

@@ -38,7 +38,7 @@ func (Rubrics) Kind() string { return "rubric" }
 
 // Version returns the version of the question and of reading the reply. Since 2, a
 // score out of range is asked for again.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Rubrics) Version() int { return 3 }
 
 // Roles returns the judge unless another model is asked.

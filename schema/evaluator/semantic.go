@@ -43,7 +43,7 @@ func (Semantic) Kind() string { return "semantic" }
 
 // Version returns the version of the grades and of the question to the judge. Since 2,
 // the model's thinking is ignored.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Semantic) Version() int { return 3 }
 
 // Roles returns the judge.
@@ -62,7 +62,7 @@ func (Comparison) Kind() string { return "comparison" }
 
 // Version returns the version of the question to the judge. Since 2, the model's
 // thinking is ignored.
-// Since 3 the model is told of an answer that was cut off.
+// Since 3 the model is told that an answer was cut off.
 func (Comparison) Version() int { return 3 }
 
 // Roles returns the judge.
