@@ -3,10 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +66,84 @@ func compareRows(t *testing.T, rows []oracle.Row, theirs []string, rules []oracl
 		}
 	}
 	checkTally(t, tally, "matrix.md")
+}
+
+// TestGradedSameAsPromptfoo holds that Gavel judges rows that ask a judge or compare vectors
+// as promptfoo did with the same replies, unless a rule says otherwise.
+func TestGradedSameAsPromptfoo(t *testing.T) {
+	t.Parallel()
+	rows := oracle.GradedRows()
+	theirs, err := oracle.RecordedGraded(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 1600 {
+		t.Errorf("there are %d rows, want 1600", len(rows))
+	}
+	config, err := oracle.GradedConfig(rows, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := oracleModels(t, func(i int) string { return rows[i].Ours })
+	settings := "version: 1\ntargets:\n  x: {provider: mock, replies: [{echo: true}]}\n" +
+		"  judge: {provider: openai, model: m, base_url: " + server + ", concurrency: 8}\n" +
+		"  vectors: {provider: openai, api: embeddings, model: m, base_url: " + server + ", concurrency: 8}\n" +
+		"default_target: x\nroles: {judge: judge, embedder: vectors}\n"
+	ours := slices.Repeat([]string{"no case"}, len(rows))
+	for _, c := range judgedFiles(t, map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": settings}) {
+		i, err := strconv.Atoi(strings.TrimPrefix(rowName.FindString(c.test), "r"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours[i] = c.answer
+	}
+	tally := &oracle.Tally[oracle.Graded]{Rules: oracle.GradedRules}
+	for i, row := range rows {
+		addRow(t, tally, oracle.Graded{Row: row, Theirs: theirs[i], Ours: ours[i]}, ours[i] == theirs[i])
+	}
+	checkTally(t, tally, "matrix.md")
+}
+
+// oracleModels serves a judge that replies to the row whose marker it is asked about, and
+// embeddings that are the numbers of their text. It returns the base URL.
+func oracleModels(t *testing.T, reply func(i int) string) string {
+	t.Helper()
+	marker := regexp.MustCompile(`ROW(\d+)Q`)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		found := marker.FindSubmatch(body)
+		if err != nil || found == nil {
+			http.Error(w, "the question is of no row", http.StatusBadRequest)
+			return
+		}
+		i, _ := strconv.Atoi(string(found[1])) // digits
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"content": reply(i)}}}})
+	})
+	mux.HandleFunc("POST /v1/embeddings", func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Input any }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		texts, isList := in.Input.([]any)
+		if !isList {
+			texts = []any{in.Input}
+		}
+		var data []any
+		for i, text := range texts {
+			var vector []float64
+			for _, word := range strings.Fields(fmt.Sprint(text))[1:] {
+				n, _ := strconv.ParseFloat(word, 64)
+				vector = append(vector, n)
+			}
+			data = append(data, map[string]any{"index": i, "embedding": vector})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL + "/v1"
 }
 
 // TestStructuresSameAsPromptfoo holds that files whose parts act on each other have the

@@ -176,8 +176,7 @@ func findUncut(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (fi
 	case evaluator.Transformed:
 		return transformed(ctx, s, in, d)
 	case evaluator.Similar:
-		c, err := similarity(ctx, s, in.Transcript.Final(), d)
-		return finding{criteria: []verdict.Criterion{c}, reason: c.Note}, err
+		return similarity(ctx, s, in.Transcript.Final(), d)
 	case evaluator.Finish:
 		c, err := finish(s, in.Transcript)
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the reply ended as it should")}, err

@@ -136,6 +136,9 @@ func readGraded(v map[string]any, keys []string) (functionResult, error) {
 	if !isBool {
 		return functionResult{}, errors.New("the object that the function returns has no true or false under `pass`")
 	}
+	if v["score"] != nil && !isNumber {
+		return functionResult{}, errors.New("the object that the function returns has a `score` that is not a number")
+	}
 	if !isNumber {
 		score = share(pass)
 	}

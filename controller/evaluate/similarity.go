@@ -18,22 +18,22 @@ import (
 const similarityCriterion = "similarity"
 
 // similarity compares an answer with the spec's texts. The criterion's score is the
-// best similarity from 0 to 1. The error is the model's, or means that its embeddings
+// best similarity from 0 to 1; one below 0 is a veto if the spec says so. The error is the model's, or means that its embeddings
 // cannot be compared.
-func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *dialogue) (verdict.Criterion, error) {
+func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *dialogue) (finding, error) {
 	own, err := embed(ctx, spec, answer, d)
 	if err != nil {
-		return verdict.Criterion{}, err
+		return finding{}, err
 	}
 	best, nearest := -math.MaxFloat64, ""
 	for _, text := range spec.Texts {
 		other, err := embed(ctx, spec, text, d)
 		if err != nil {
-			return verdict.Criterion{}, err
+			return finding{}, err
 		}
 		s, err := compare(spec.Metric, own, other)
 		if err != nil {
-			return verdict.Criterion{}, err
+			return finding{}, err
 		}
 		if s > best {
 			best, nearest = s, text
@@ -42,11 +42,16 @@ func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *d
 	if spec.Half {
 		best = (best + 1) / 2
 	}
-	score := max(0, min(1, best))
+	score := best
 	if spec.Not {
-		score = 1 - score
+		score = 1 - best
 	}
-	return verdict.Criterion{ID: similarityCriterion, Score: score, Note: fmt.Sprintf("the similarity to %s is %.3g", quote(nearest), best)}, nil
+	c := verdict.Criterion{ID: similarityCriterion, Score: max(0, min(1, score)), Note: fmt.Sprintf("the similarity to %s is %.3g", quote(nearest), best)}
+	out := finding{criteria: []verdict.Criterion{c}, reason: c.Note}
+	if spec.Signed && score < 0 {
+		out.criteria = append(out.criteria, verdict.Criterion{ID: "not below 0", Veto: true, Note: c.Note})
+	}
+	return out, nil
 }
 
 // embed asks for the embedding of a text.

@@ -45,7 +45,8 @@ func TestSimilarity(t *testing.T) {
 	} {
 		var asked []schema.Role
 		d := &dialogue{Ask: embedder(&asked, of)}
-		c, err := similarity(t.Context(), tt.spec, "answer", d)
+		f, err := similarity(t.Context(), tt.spec, "answer", d)
+		c := append(f.criteria, verdict.Criterion{})[0]
 		if (err != nil) != (tt.want < 0) || tt.want >= 0 && math.Abs(c.Score-tt.want) > 1e-9 {
 			t.Errorf("%+v: %+v, %v, want %v", tt.spec, c, err, tt.want)
 		}

@@ -75,5 +75,8 @@ func (r mockReply) reply(req Request) Reply {
 	if len(said.ToolCalls) > 0 {
 		finish = "tool_calls"
 	}
+	if r.EchoChat { // promptfoo's echo gives no reason
+		finish = ""
+	}
 	return Reply{Messages: []schema.Message{said}, Finish: finish, Traced: true, Usage: verdict.Usage{Calls: 1}}
 }

@@ -92,12 +92,13 @@ func (JavaScript) Kind() string { return "javascript" }
 // that throws fails with Not, too. Since 3 the engine is QuickJS, with console, URL,
 // base64 and UTF-8, and a name that only Node.js has is an error. Since 4 a score that a
 // function gives is the same with Not. Since 5 an answer that was cut off is an error of an
-// inverted one that holds.
+// inverted one that holds. One more since a score that is not a number is an
+// error.
 func (s JavaScript) Version() int {
 	if s.Not {
-		return 5
+		return 6
 	}
-	return 3
+	return 4
 }
 
 // Roles returns nil: no model is asked.

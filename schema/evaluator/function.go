@@ -27,12 +27,12 @@ func (Function) Kind() string { return "function" }
 // Version returns the version of the program's input and output, and of its visible
 // files. Since 2, it only sees the digested files. Since 3 a score that a
 // function gives is the same with Not. Since 4 an answer that was cut off is an error of an
-// inverted one that holds.
+// inverted one that holds. One more since a score that is not a number is an error.
 func (f Function) Version() int {
 	if f.Not {
-		return 4
+		return 5
 	}
-	return 2
+	return 3
 }
 
 // Roles returns nil: no model is asked.

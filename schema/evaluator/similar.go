@@ -17,6 +17,9 @@ type Similar struct {
 	// scale from -1 to 1, which is halved (AgentV).
 	Metric string `json:"metric"`
 	Half   bool   `json:"half,omitempty"`
+	// Signed means that a score below 0, which counts as 0, fails: the threshold is not
+	// above 0.
+	Signed bool `json:"signed,omitempty"`
 	// Not inverts the score.
 	Not bool `json:"not,omitempty"`
 	// Target is the embedding model; empty means the embedder. Its identity is a

@@ -24,7 +24,7 @@ func TestFurtherAssertions(t *testing.T) {
 	for _, tt := range []struct{ assertion, want string }{
 		{"{type: similar, value: '{{q}}!'}", `similar {"texts":["one!"],"metric":"cosine"} 0.75`},
 		{"{type: not-similar, value: [a, b], threshold: 0.9}", `similar {"texts":["a","b"],"metric":"cosine","not":true} 0.1`},
-		{"{type: similar:euclidean, value: a, provider: large}", `similar {"texts":["a"],"metric":"euclidean"} 0.75 asks large`},
+		{"{type: similar:euclidean, value: a, provider: large}", `similar {"texts":["a"],"metric":"euclidean"} 0.57 asks large`},
 		{"{type: llm-rubric, value: Is kind, provider: 'openai:gpt-5'}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
 		{"{type: llm-rubric, value: Is kind, provider: {text: {id: large}, embedding: bot}}", `llm-rubric {"rubric":"Is kind"} 0 asks large`},
 		{"{type: llm-rubric, value: Is kind, rubricPrompt: file://prompt.md}", `llm-rubric {"rubric":"Is kind","template":"Grade {{output}} by {{rubric}} for one."} 0`},

@@ -132,7 +132,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 	by := a.assessors.over(j.by)
 	switch s := spec.(type) {
 	case evaluator.Graded:
-		if s.Not, s.Target = not, by.judge; not && rule.Threshold > 0 {
+		if s.Not, s.Target = not, by.judge; not && (rule.Threshold > 0 || len(rule.Required) == 0) {
 			least := rule.Threshold
 			s.Least, s.ByScore = &least, len(rule.Required) == 0
 			rule = passes()
@@ -153,6 +153,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		if s.Not, s.Target = not, by.embedder; not {
 			rule.Threshold = 1 - rule.Threshold
 		}
+		s.Signed = rule.Threshold <= 0
 		spec = s
 	case evaluator.Classified:
 		switch s.Not, s.Target = not, by.classifier; {

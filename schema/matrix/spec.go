@@ -188,6 +188,9 @@ func similar(kind, written string, value json.RawMessage, threshold *float64) (s
 	if threshold != nil {
 		rule.Threshold = *threshold
 	}
+	if spec.Metric == evaluator.Euclidean { // the threshold is the largest distance
+		rule.Threshold = 1 / (1 + max(0, rule.Threshold))
+	}
 	return spec, rule, nil
 }
 

@@ -132,6 +132,84 @@ var Rules = []Rule[Judged]{
 	},
 }
 
+// A Graded is a row whose assertions ask a model, with what promptfoo and Gavel say of it.
+type Graded struct {
+	Row          GradedRow
+	Theirs, Ours string
+}
+
+// GradedRules are the rules about rows that ask a model.
+var GradedRules = []Rule[Graded]{
+	{
+		Name: "score out of range", Page: "a score out of range is asked for again",
+		fits: func(g Graded) bool {
+			return g.Ours == "error" && (strings.Contains(g.Row.Theirs, `"score": 8,`) || strings.Contains(g.Row.Theirs, `"score": -1`))
+		},
+	},
+	{
+		Name: "unclear reply", Page: "a judge's reply without `pass`, with text around its JSON or with another `pass` than true or false is asked for again, and an error in the end",
+		fits: func(g Graded) bool {
+			reply := strings.TrimSpace(strings.Trim(strings.TrimPrefix(g.Row.Ours, "```json"), "`"))
+			isWhole := strings.HasPrefix(reply, "{") && strings.HasSuffix(reply, "}")
+			says := strings.Contains(reply, `"pass": true`) || strings.Contains(reply, `"pass": false`) || strings.Contains(reply, `"pass": "true"`) || strings.Contains(reply, `"pass": "false"`)
+			return strings.HasSuffix(g.Row.Asserts[0].Type, "llm-rubric") && g.Ours == "error" && !(isWhole && says)
+		},
+	},
+	{
+		Name: "similarity", Page: "a score of a function above 1 counts as 1, and one below 0 as 0, and so does a similarity",
+		fits: func(g Graded) bool {
+			theirs, score, _ := strings.Cut(g.Theirs, " ")
+			n, err := strconv.ParseFloat(score, 64)
+			return strings.Contains(g.Row.Asserts[0].Type, "similar") && err == nil && (n < 0 || n > 1) && g.Ours == theirs+" "+strconv.Itoa(int(min(1, max(0, n))))
+		},
+	},
+	{
+		Name: "best of several", Page: "the best of several texts counts for `similar`, not the first that is near enough",
+		fits: func(g Graded) bool {
+			_, isList := g.Row.Asserts[0].Value.(list)
+			return isList && strings.HasPrefix(g.Row.Asserts[0].Type, "similar") && strings.HasPrefix(g.Theirs, "pass") && strings.HasPrefix(g.Ours, "pass")
+		},
+	},
+	{
+		Name: "nearly JSON", Page: "`contains-json` looks for JSON, where promptfoo also finds what is nearly JSON, such as `{'a': 1,}` or an object without its end",
+		fits: func(g Graded) bool {
+			return strings.HasSuffix(g.Row.Asserts[0].Type, "contains-json") && (g.Theirs == "pass 1" && g.Ours == "fail 0" || g.Theirs == "fail 0" && g.Ours == "pass 1")
+		},
+	},
+	{
+		Name: "no result", Page: "a function that does not compile, or returns something else than true or false, a number or `{pass, …}`, is an error, not a fail",
+		fits: func(g Graded) bool {
+			return strings.HasSuffix(g.Row.Asserts[0].Type, "javascript") && g.Theirs == "fail 0" && g.Ours == "error"
+		},
+	},
+	{
+		Name: "left out", Page: "`score` and `reason` may be left out",
+		fits: func(g Graded) bool {
+			return g.Row.Asserts[0].Value == "({pass: true, reason: 'r'})" && g.Theirs == "fail 0" && g.Ours == "pass 1"
+		},
+	},
+	{
+		Name: "no finite number", Page: "so is one that returns `NaN` or `Infinity`",
+		fits: func(g Graded) bool {
+			return slices.Contains([]any{"NaN", "Infinity"}, g.Row.Asserts[0].Value) && g.Ours == "error"
+		},
+	},
+	{
+		Name: "no reason to end", Page: "a target that does not report why its reply ended is an error for `finish-reason`, not a fail",
+		fits: func(g Graded) bool {
+			return strings.HasSuffix(g.Row.Asserts[0].Type, "finish-reason") && g.Ours == "error"
+		},
+	},
+	{
+		Name: "not- of judges", Page: "`not-` inverts `model-graded-closedqa` and `factuality`, where promptfoo ignores it",
+		fits: func(g Graded) bool {
+			kind, not := strings.CutPrefix(g.Row.Asserts[0].Type, "not-")
+			return not && slices.Contains([]string{"model-graded-closedqa", "factuality", "model-graded-factuality"}, kind) &&
+				(g.Theirs == "pass 1" && g.Ours == "fail 0" || g.Theirs == "fail 0" && g.Ours == "pass 1")
+		},
+	},
+}
+
 // A FilledTemplate is a template with what Nunjucks and Gavel make of it.
 type FilledTemplate struct {
 	Text         string

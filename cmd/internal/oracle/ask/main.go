@@ -18,7 +18,7 @@ import (
 var files = []struct {
 	name  string
 	write func(node, modules, out string) error
-}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"promptfoo.txt", ask(oracle.Rows)}, {"words.txt", ask(oracle.WordRows)}}
+}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"graded.txt", grade}, {"promptfoo.txt", ask(oracle.Rows)}, {"words.txt", ask(oracle.WordRows)}}
 
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
@@ -55,7 +55,7 @@ func askRows(rows []oracle.Row, node, modules, out string) error {
 	if err != nil {
 		return err
 	}
-	raw, err := eval(node, modules, config)
+	raw, err := eval(node, modules, config, nil)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func structures(node, modules, out string) error {
 		if err != nil {
 			return err
 		}
-		raw, err := eval(node, modules, config)
+		raw, err := eval(node, modules, config, nil)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
@@ -100,8 +100,34 @@ func structures(node, modules, out string) error {
 	return os.WriteFile(out, []byte(strings.Join(lines, "\n")+"\n"), 0o644)
 }
 
-// eval runs promptfoo once and returns its results.
-func eval(node, modules string, config []byte) ([]byte, error) {
+// grade lets promptfoo judge the rows that ask a model, and writes a line for each.
+func grade(node, modules, out string) error {
+	rows := oracle.GradedRows()
+	config, err := oracle.GradedConfig(rows, "file://judge.js")
+	if err != nil {
+		return err
+	}
+	var replies []string
+	for _, row := range rows {
+		replies = append(replies, row.Theirs)
+	}
+	table, err := json.Marshal(replies)
+	if err != nil {
+		return err
+	}
+	raw, err := eval(node, modules, config, map[string]string{"judge.js": oracle.Judge, "replies.json": string(table)})
+	if err != nil {
+		return err
+	}
+	answers, err := read(raw, len(rows))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(oracle.GradedHead(rows)+"\n"+strings.Join(answers, "\n")+"\n"), 0o644)
+}
+
+// eval runs promptfoo once, with files next to the config, and returns its results.
+func eval(node, modules string, config []byte, files map[string]string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "oracle")
 	if err != nil {
 		return nil, err
@@ -110,6 +136,11 @@ func eval(node, modules string, config []byte) ([]byte, error) {
 	file, out := filepath.Join(dir, "promptfooconfig.json"), filepath.Join(dir, "results.json")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		return nil, err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
 	}
 	program, err := filepath.Abs(filepath.Join(modules, "promptfoo/dist/src/entrypoint.js"))
 	if err != nil {
