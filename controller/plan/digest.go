@@ -268,6 +268,9 @@ func (d *digester) judgement() {
 	if slices.ContainsFunc(d.c.Evaluators, func(ev schema.Evaluator) bool { return len(evaluator.ProgramsOf(ev.Spec)) > 0 }) {
 		d.unconfined(Judgement)
 	}
+	if d.c.Drive.CallsAnswer {
+		d.short(Judgement, "calls of tools", "are in the answer") // which they once were not next to a text
+	}
 	d.selection()
 	roles := d.measuredBy()
 	for _, r := range []schema.Role{schema.Judge, schema.Simulator, schema.Extractor, schema.Embedder, schema.Classifier, schema.Moderator} {

@@ -7,6 +7,7 @@
 package verdict
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -147,18 +148,36 @@ func (t *Transcript) Until(turn int) *Transcript {
 	return &out
 }
 
-// Calls returns the last reply's calls as JSON, if it has no text besides thinking;
-// else an empty string.
+// Calls returns the answer of a last reply that calls tools, as promptfoo has it: the list
+// of calls as JSON or, next to a text, the message. It is empty for a reply without calls,
+// and for one that thought before it said a text, which is its answer.
 func (t *Transcript) Calls() string {
 	last := t.LastReply()
 	if last == nil || len(last.ToolCalls) == 0 {
 		return ""
 	}
-	if _, answer := Thought(*last); strings.TrimSpace(answer) != "" {
+	thinking, answer := Thought(*last)
+	if strings.TrimSpace(answer) == "" {
+		return unescaped(last.ToolCalls)
+	}
+	if thinking != "" {
 		return ""
 	}
-	raw, _ := json.Marshal(last.ToolCalls) // texts
-	return string(raw)
+	return unescaped(struct {
+		Role    string            `json:"role"`
+		Content string            `json:"content"`
+		Calls   []schema.ToolCall `json:"tool_calls"`
+	}{last.Role, answer, last.ToolCalls})
+}
+
+// unescaped returns texts as JSON in which <, > and & are themselves, since assertions
+// look for them.
+func unescaped(value any) string {
+	var out bytes.Buffer
+	to := json.NewEncoder(&out)
+	to.SetEscapeHTML(false)
+	_ = to.Encode(value) // texts
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // LastReply returns the last message of the target, or nil.

@@ -110,8 +110,8 @@ type part struct {
 // leastGap is how many bytes of a free chunk are worth a part of their own.
 const leastGap = 256
 
-// save returns a copy of the arena and of all allocations. What is in a free chunk, but for
-// its place in the list of its class, is part of no state: the engine writes an allocation
+// save returns a copy of the arena and of all allocations. The bytes of a free chunk, but for
+// its place in the list of its class, are not copied: the engine writes an allocation
 // before it reads it.
 func (a *arena) save() []part {
 	free := map[uintptr]bool{}
@@ -138,7 +138,7 @@ func (a *arena) save() []part {
 	return parts
 }
 
-// restore makes the arena what it was. What was allocated since is free again.
+// restore makes the arena what it was, in which later allocations are free.
 func (a *arena) restore(parts []part) {
 	for _, p := range parts {
 		copy(span(p.from, uintptr(len(p.bytes))), p.bytes)
