@@ -105,15 +105,33 @@ func Transient(err error) bool {
 // Refused reports whether err consists only of refusals for lack of a permission: each
 // is a [DeniedError] with 403 or 404. It is false for nil.
 func Refused(err error) bool {
-	switch wrapped := err.(type) {
-	case nil:
+	return only(err, func(err error) bool {
+		denied, ok := err.(*DeniedError)
+		return ok && denied.Status != http.StatusUnauthorized
+	})
+}
+
+// Rejected reports whether err consists only of answers with 422: what was sent will never
+// be taken, as for a commit that is gone. It is false for nil.
+func Rejected(err error) bool {
+	return only(err, func(err error) bool {
+		answer, ok := err.(*github.ErrorResponse)
+		return ok && answer.Response != nil && answer.Response.StatusCode == http.StatusUnprocessableEntity
+	})
+}
+
+// only reports whether each error that err joins is, or wraps, one of a kind.
+func only(err error, is func(error) bool) bool {
+	if err == nil {
 		return false
-	case *DeniedError:
-		return wrapped.Status != http.StatusUnauthorized
-	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(wrapped.Unwrap(), func(err error) bool { return !Refused(err) })
 	}
-	return Refused(errors.Unwrap(err))
+	if is(err) {
+		return true
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !only(err, is) })
+	}
+	return only(errors.Unwrap(err), is)
 }
 
 // Explain adds the operation to an error of go-github, and turns a refusal into a

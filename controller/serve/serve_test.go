@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -247,6 +248,45 @@ func TestAHeadThatNobodyNames(t *testing.T) {
 	w.want("two", "success failure")
 	if want := "superseded by " + w.commits["two"][:7]; w.says("one") != want {
 		t.Errorf("one says %q, want %q", w.says("one"), want)
+	}
+}
+
+// TestACommitThatTakesNoStatus: a passed head whose commit the forge does not take any more
+// is written to once, and not at every poll.
+func TestACommitThatTakesNoStatus(t *testing.T) {
+	w := newFixture(t)
+	w.slow = true
+	release := w.judging()
+	w.becomes("one", "success pending")
+	status := "/statuses/" + w.commits["one"]
+	w.forge.Inject(forgetest.Fault{Method: "POST", Path: status, Status: http.StatusUnprocessableEntity, Times: -1})
+	w.push("two")
+	w.hint()
+	release()
+	w.idle()
+	if got := w.states("two"); got != "success failure" {
+		t.Errorf("the states of two are %q", got)
+	}
+	written := func() (n int) {
+		for _, r := range w.forge.Writes() {
+			if strings.HasSuffix(r.Path, status) {
+				n++
+			}
+		}
+		return n
+	}
+	w.poll()
+	w.idle()
+	before := written()
+	for range 3 {
+		w.poll()
+		w.idle()
+	}
+	if n := written(); n != before {
+		t.Errorf("three polls write %d times to a commit that takes nothing", n-before)
+	}
+	if left := w.pending(); len(left) > 0 {
+		t.Errorf("pending are %q, want none", left)
 	}
 }
 

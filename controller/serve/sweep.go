@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -64,7 +65,7 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h ledger.Pendi
 	reason, err := w.passed(inner, key, h.SHA)
 	if err == nil && reason != "" {
 		past := predecessor(h)
-		if err = repo.reviewer.Supersede(forge.Finishing(inner, ctx), past, reason); err == nil {
+		if err = w.rejected(repo, h, repo.reviewer.Supersede(forge.Finishing(inner, ctx), past, reason)); err == nil {
 			return w.state.RemovePending(ctx, h)
 		}
 	}
@@ -72,6 +73,16 @@ func (w *worker) sweepHead(ctx context.Context, repo *repository, h ledger.Pendi
 		return nil // it is a head again
 	}
 	return err
+}
+
+// rejected returns an error of a write to a passed commit, nil if the forge will never take
+// it: the commit is gone.
+func (w *worker) rejected(repo *repository, h ledger.PendingHead, err error) error {
+	if !forge.Rejected(err) {
+		return err
+	}
+	w.cfg.Observer.Log(repo.name.String(), fmt.Sprintf("%.12s is not written to any more: %v", h.SHA, err))
+	return nil
 }
 
 // predecessor is a head that is not judged any more.
@@ -84,8 +95,7 @@ func predecessor(h ledger.PendingHead) review.Predecessor {
 
 // settle publishes on a head that it is not judged, and why.
 func (w *worker) settle(ctx context.Context, repo *repository, h ledger.PendingHead, reason string) error {
-	err := repo.reviewer.Settle(ctx, predecessor(h), reason, h.Contexts...)
-	if err != nil {
+	if err := w.rejected(repo, h, repo.reviewer.Settle(ctx, predecessor(h), reason, h.Contexts...)); err != nil {
 		return err
 	}
 	return w.state.RemovePending(context.WithoutCancel(ctx), h)
