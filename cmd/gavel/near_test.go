@@ -132,3 +132,61 @@ func TestAJobFetchesBothSides(t *testing.T) {
 	}
 	t.Log(few, all)
 }
+
+// TestAHeadThatGitDoesNotHaveYet: the forge knows a push some seconds before its git server
+// does. A job waits for it, as for a forge that does not answer.
+func TestAHeadThatGitDoesNotHaveYet(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		comes bool
+		want  string
+	}{
+		{"it comes", true, "success: "},
+		{"it never comes", false, "error: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			j := newOrigin(t, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: mock, replies: [{echo: true}]}}\n",
+				"test_definitions/shop/domain.json":      `{"id": "shop", "name": "Shop", "evaluator_id": "keyword"}`,
+				"test_definitions/shop/level_1/one.json": `{"id": "one", "name": "One", "prompt": "say hello", "expected": {"keywords": ["hello"]}}`,
+			}, map[string]string{"README.md": "x"})
+			j.checkout = filepath.Join(t.TempDir(), "checkout")
+			clone, late := t.TempDir(), j.head
+			gittest.Run(t, clone, "clone", "-q", "--bare", j.folder, ".")
+			gittest.Run(t, clone, "update-ref", "refs/pull/1/head", j.base)
+			gittest.Run(t, clone, "update-ref", "-d", "refs/heads/topic")
+			gittest.Run(t, clone, "gc", "-q", "--prune=now")
+			gittest.Run(t, clone, "clone", "-q", "--branch", "main", "file://"+clone, j.checkout)
+			gittest.Run(t, j.checkout, "remote", "set-url", "origin", lateServer(t, clone, func(n int) {
+				if n == 5 && tt.comes {
+					gittest.Run(t, clone, "fetch", "-q", j.folder, "+refs/pull/1/head:refs/pull/1/head")
+				}
+			}))
+			stdout, stderr, code := j.run(t)
+			if got := j.states()["gavel/verdict"]; !strings.HasPrefix(got, tt.want) || (code == exitPass) != tt.comes {
+				t.Errorf("it ends with %d and %q, want %q\n%s%s", code, got, tt.want, stdout, stderr)
+			}
+			if !strings.Contains(stderr, "the commit "+late[:12]+" is not at the git server yet") {
+				t.Errorf("it does not say what it waits for: %s", stderr)
+			}
+		})
+	}
+}
+
+// lateServer serves a repository, and calls seen before each request with its number.
+func lateServer(t *testing.T, dir string, seen func(n int)) string {
+	t.Helper()
+	at, err := url.Parse(gittest.Backend(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: at.Scheme, Host: at.Host})
+	var n atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen(int(n.Add(1)))
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL + at.Path
+}

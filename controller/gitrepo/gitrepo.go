@@ -114,6 +114,13 @@ func (r *Repository) Root() string {
 	return r.root
 }
 
+// Has reports whether there is an object of this name, 40 hex digits.
+func (r *Repository) Has(commit string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store.HasEncodedObject(plumbing.NewHash(commit)) == nil
+}
+
 // Shallow reports whether the clone lacks a part of its history.
 func (r *Repository) Shallow() (bool, error) {
 	r.mu.Lock()

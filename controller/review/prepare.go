@@ -101,6 +101,31 @@ func (r *Review) prepareOnce(ctx context.Context, last *report.Report) (preparat
 			return preparation{}, err
 		}
 	}
+	var found preparation
+	var failed error
+	err := r.Retry.Do(ctx, func() (err error) {
+		found, failed = r.prepareHead(ctx, last)
+		if behind, ok := errors.AsType[*behindError](failed); ok {
+			return behind // other errors have had their tries
+		}
+		return nil
+	})
+	return found, cmp.Or(err, failed)
+}
+
+// A behindError means that the forge has a head that its git server does not have yet.
+type behindError struct{ head string }
+
+// Error names the head.
+func (e *behindError) Error() string {
+	return fmt.Sprintf("the commit %.12s is not at the git server yet", e.head)
+}
+
+// Transient returns true.
+func (e *behindError) Transient() bool { return true }
+
+// prepareHead is prepareOnce after base was fetched.
+func (r *Review) prepareHead(ctx context.Context, last *report.Report) (preparation, error) {
 	most := cmp.Or(r.Deadline, defaultDeadline)
 	late := &pack.ExcessError{
 		Path: ".", Message: fmt.Sprintf("fetching, loading and planning this head took longer than %v", most),
@@ -142,6 +167,9 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 	var tips []string
 	if found.repo, tips, err = r.fetchRefs(inner, gitrepo.Source{Refs: r.refs, Most: most, Near: r.nearCommits}); err != nil {
 		return found, err
+	}
+	if !found.repo.Has(r.head) {
+		return preparation{}, errors.Join(&behindError{r.head}, found.repo.Close())
 	}
 	at, err := r.fetched(inner, found.repo, tips)
 	if err != nil {
