@@ -140,6 +140,23 @@ func TestBound(t *testing.T) {
 			}
 		}
 	}
+	// Outage, looks and rounds, at each side: a limit adds two rounds, of pairs if it is of differences.
+	gone := compared("p", "f")
+	gone.Gone = true
+	for _, tt := range []struct {
+		name  string
+		c     confirm.Case
+		limit []confirm.Limit
+		want  int
+	}{
+		{"no limit", compared("p", "f"), nil, 2 + 24}, {"min_score", compared("p", "f"), []confirm.Limit{{}}, 2 + 24 + 2},
+		{"max_drop", compared("p", "f"), []confirm.Limit{{Paired: true}}, 2 + 24 + 4}, {"both", compared("p", "f"), []confirm.Limit{{}, {Paired: true}}, 2 + 24 + 4},
+		{"max_drop of a new case", compared("", "f"), []confirm.Limit{{Paired: true}}, 1}, {"max_drop without a base", gone, []confirm.Limit{{Paired: true}}, 1 + 5},
+	} {
+		if got := confirm.Bound(tt.c, confirm.Options{Limits: tt.limit}); got != tt.want {
+			t.Errorf("%s: at most %d measurements, want %d", tt.name, got, tt.want)
+		}
+	}
 	certain := compared("p", "f")
 	certain.Certain = true
 	if got := confirm.Bound(certain, confirm.Options{}); got != 0 {

@@ -26,8 +26,10 @@ const (
 	ample = 12
 	// caseShare of α is spent on the cases, the rest on their mean.
 	caseShare = 0.8
-	// leastPower is the conditional power below which a case is left alone.
+	// leastPower is the conditional power below which a case is left alone, and gatePower
+	// the one below which history leaves it alone.
 	leastPower = 0.2
+	gatePower  = 0.25
 	// unlikely is the p-value of Fisher's test up to which a case that was left alone is
 	// unclear: both sides being alike would seldom look like it.
 	unlikely = 0.1
@@ -37,8 +39,12 @@ const (
 )
 
 // expected is the assumption of the conditional power: base holds almost always, head
-// half of the time.
-var expected = stats.Assumption{Base: 0.97, Head: 0.5}
+// half of the time. While a case that history knows as flaky fails every rerun, nothing less
+// than that is expected of it: with half of its reruns it would never come to a call.
+var (
+	expected = stats.Assumption{Base: 0.97, Head: 0.5}
+	failing  = stats.Assumption{Base: 0.97, Head: 0}
+)
 
 // A state is how far a candidate is.
 type state int8
@@ -162,8 +168,9 @@ func (d *decision) width(n int) int {
 	}
 }
 
-// next returns the candidates to measure now: required ones before others, and then
-// those that failed most often, since they are the nearest to a call.
+// next returns the candidates to measure now: required ones before others, those that
+// history knows as flaky after all others, and of these first those that failed most
+// often, since they are the nearest to a call.
 func (f *family) next(width int) []*candidate {
 	var batch []*candidate
 	for _, c := range f.candidates {
@@ -175,7 +182,7 @@ func (f *family) next(width int) []*candidate {
 		if a.required != b.required {
 			return map[bool]int{true: -1, false: 1}[a.required]
 		}
-		return cmp.Compare(b.suspicion(), a.suspicion())
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(b.suspicion(), a.suspicion()))
 	})
 	return batch[:min(width, len(batch))]
 }
@@ -297,8 +304,15 @@ func (c *candidate) hopeless(test *stats.Sequential, limit float64) bool {
 	if c.head.Of >= test.Looks() {
 		return true
 	}
+	assumed, least := expected, leastPower
+	if c.weight < 1 && c.reruns.Passed == 0 {
+		assumed = failing
+	}
+	if c.gate != nil {
+		least = gatePower
+	}
 	better, worse := c.sides()
-	return test.Power(better, worse, expected, limit) < leastPower
+	return test.Power(better, worse, assumed, limit) < least
 }
 
 // conclude interprets the measurements of a candidate. One that was not called is

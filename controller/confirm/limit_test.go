@@ -172,3 +172,25 @@ func TestJudgeWithoutFurtherMeasurements(t *testing.T) {
 		t.Errorf("the limit is %+v, want an open one with the mean of the first measurements", got)
 	}
 }
+
+// TestAStaleDifference: an outcome of base that was not measured next to head's may show that
+// nothing is wrong, and proves no fall. Without chance it does.
+func TestAStaleDifference(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		first float64
+		stale bool
+		want  confirm.LimitState
+	}{
+		{"a fall", -.5, false, confirm.LimitBroken}, {"a stale fall", -.5, true, confirm.LimitOpen}, {"a stale rise", .4, true, confirm.LimitHeld},
+		{"a fall of all that there is", -1, true, confirm.LimitOpen},
+	} {
+		var cases []confirm.Measured
+		for i := range 20 {
+			cases = append(cases, confirm.Measured{Weight: 1, Cluster: string(rune('a' + i)), Values: []float64{tt.first + .01*float64(i%2)}, Stale: tt.stale})
+		}
+		if got := (confirm.Limit{Least: -.1, Paired: true}).Judge(cases); got.State != tt.want {
+			t.Errorf("%s is %+v, want %s", tt.name, got, tt.want)
+		}
+	}
+}

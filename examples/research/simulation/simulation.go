@@ -101,6 +101,8 @@ type Cell struct {
 	Broken int
 	// Weak is how many such cases pass half as often at head.
 	Weak int
+	// Loose is how many cases that pass from 60 to 90 times of 100 at base always fail at head.
+	Loose int
 	// Fall is how much lower every probability is at head.
 	Fall float64
 	// Scored gives passes a score of 1 and fails one of 0.
@@ -108,7 +110,7 @@ type Cell struct {
 }
 
 // Changed reports whether head differs from base.
-func (c Cell) Changed() bool { return c.Broken > 0 || c.Weak > 0 || c.Fall > 0 }
+func (c Cell) Changed() bool { return c.Broken > 0 || c.Weak > 0 || c.Loose > 0 || c.Fall > 0 }
 
 // A Tally counts the decisions about the pull requests of a cell.
 type Tally struct {
@@ -199,7 +201,22 @@ func newPull(cell Cell, seed, number uint64) *Pull {
 		}
 		p.changed[i] = true
 	}
+	p.loosen(r)
 	return p
+}
+
+// loosen breaks cases that are flaky at base.
+func (p *Pull) loosen(r *rand.Rand) {
+	if p.cell.Loose == 0 {
+		return
+	}
+	left := p.cell.Loose
+	for _, i := range r.Perm(p.cell.Cases) {
+		if left > 0 && p.past[i] >= .6 && p.past[i] <= .9 {
+			p.head[i], p.changed[i] = 0, true
+			left--
+		}
+	}
 }
 
 // Cases returns the first input of the procedure.

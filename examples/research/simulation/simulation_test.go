@@ -59,7 +59,8 @@ func TestTableIsCurrent(t *testing.T) {
 
 // TestTableHolds reads the promises off the kept table: no more than 5 % of the
 // pull requests that change nothing are alarmed about, a broken case of many is
-// found in 95 %, and of many cases the intervals cover what they should.
+// found in 95 %, two of three flaky ones that break are found, and of many cases the
+// intervals cover what they should.
 func TestTableHolds(t *testing.T) {
 	for _, name := range []string{"null", "drift", "hour", "outage", "turns"} {
 		for _, line := range section(t, name) {
@@ -100,12 +101,14 @@ func TestTableHolds(t *testing.T) {
 	}
 	for _, name := range []string{"found", "both", "outage", "turns"} {
 		for _, line := range section(t, name) {
-			if !strings.Contains(line, " 1 broken") {
-				continue
-			}
 			_, after, _ := strings.Cut(line, "±")
-			if caught := number(t, strings.Fields(after)[2]); caught < 95 {
-				t.Errorf("%s: caught in %v %%", line, caught)
+			fields := strings.Fields(after)
+			if strings.Contains(line, " 1 broken") && number(t, fields[2]) < 95 {
+				t.Errorf("%s: caught in %v %%", line, fields[2])
+			}
+			// A quarter of them fails at base, too, so that nothing is seen.
+			if strings.Contains(line, "flaky ones broken") && number(t, fields[3]) < 65 {
+				t.Errorf("%s: %v %% of them are found", line, fields[3])
 			}
 		}
 	}
@@ -183,10 +186,11 @@ func TestErrorsHold(t *testing.T) {
 // a tenth over the number when the procedure was chosen. There stored measurements of
 // base were part of the test; with them it would raise false alarms if the model
 // changed. For mixed cases with a history the fresh pairs that took their place have
-// their own bound: their number when they were chosen.
+// their own bound: their number when they were chosen, with the reruns of cases that history
+// knows as flaky.
 func TestTableIsCheap(t *testing.T) {
 	chosen := map[string][4]float64{ // by history 0, 1, 5, 20
-		"mixed 20": {13, 13, 5, 2}, "mixed 200": {119, 119, 40, 14}, "mixed 2000": {1169, 1172, 400, 140},
+		"mixed 20": {13, 13, 5, 2}, "mixed 200": {119, 119, 40, 20}, "mixed 2000": {1169, 1172, 400, 190},
 		"calm 20": {2, 2, 1.5, 1.2}, "calm 200": {22, 22, 15, 12}, "calm 2000": {210, 210, 150, 120},
 		"p=.97 20": {6, 6, 4, 4}, "p=.97 200": {59, 58, 35, 38}, "p=.97 2000": {587, 585, 351, 378},
 	}

@@ -192,6 +192,7 @@ func changes() (rows []Row) {
 		{Truth: Mixed, Cases: 200, Broken: 1}, {Truth: Calm, Cases: 200, Broken: 1}, {Truth: Steady, Cases: 200, Broken: 1},
 		{Truth: Mixed, Cases: 2000, Broken: 1},
 		{Truth: Mixed, Cases: 200, Broken: 5}, {Truth: Calm, Cases: 200, Broken: 5},
+		{Truth: Mixed, Cases: 200, Loose: 3}, {Truth: Real, Cases: 200, Loose: 3},
 		{Truth: Mixed, Cases: 20, Weak: 3}, {Truth: Mixed, Cases: 200, Weak: 10}, {Truth: Calm, Cases: 200, Weak: 10},
 		{Truth: Mixed, Cases: 200, Fall: .05}, {Truth: Calm, Cases: 200, Fall: .05},
 		{Truth: Mixed, Cases: 200, Fall: .1}, {Truth: Calm, Cases: 200, Fall: .1},
@@ -310,6 +311,7 @@ func (r Row) kind() string {
 	add("%s", r.limitKind(), len(r.Options.Limits) > 0)
 	add("%d broken", c.Broken, c.Broken > 0)
 	add("%d half broken", c.Weak, c.Weak > 0)
+	add("%d flaky ones broken", c.Loose, c.Loose > 0)
 	add("all −%.2f", c.Fall, c.Fall > 0)
 	add("drift −%.2f", c.Drift, c.Drift > 0 && !c.Third)
 	add("a third −%.2f", c.Drift, c.Third)
