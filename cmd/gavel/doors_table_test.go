@@ -160,6 +160,27 @@ tests: [{description: one, vars: {x: a}, assert: %s}]
 `, assertions)}
 }
 
+// generated is a repository whose tests a function makes from a list of words, the second
+// of which is given.
+func generated(second string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                            usual(),
+		"test_definitions/promptfooconfig.yaml": "prompts: [\"say {{x}}\"]\nproviders: [bot]\ntests: {path: file://tests.js, config: {words: file://words.yaml}}\n",
+		"test_definitions/words.yaml":           "one: a\ntwo: " + second + "\n",
+		"test_definitions/tests.js":             "const wanted = {one: 'a!', two: 'b!'};\nmodule.exports = ({words}) => Object.entries(words).map(([name, word]) => ({description: name, vars: {x: word}, assert: [{type: 'contains', value: wanted[name]}]}));\n",
+	}
+}
+
+// byFunction is a repository with a test whose variable a function makes, which is the
+// word.
+func byFunction(word string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                            usual(),
+		"test_definitions/promptfooconfig.yaml": "prompts: [\"say {{x}}\"]\nproviders: [bot]\ntests:\n  - {description: one, vars: {x: file://word.js}, assert: [{type: contains, value: \"a!\"}]}\n  - {description: two, vars: {x: c}, assert: [{type: contains, value: \"c!\"}]}\n",
+		"test_definitions/word.js":              "module.exports = () => ({output: '" + word + "'});\n",
+	}
+}
+
 // matching is a file of the matrix format whose first test has a pattern.
 func matching(pattern string) map[string]string {
 	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
@@ -417,6 +438,21 @@ var scenarios = []scenario{
 		name: "matrix with a changed variable", answer: echo,
 		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": menu("a", "0.5")},
 		head: map[string]string{"test_definitions/promptfooconfig.yaml": menu("b", "0.5")},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+	},
+	{
+		name: "tests of a function whose config changes", answer: echo,
+		base: generated("b"), head: map[string]string{"test_definitions/words.yaml": generated("c")["test_definitions/words.yaml"]},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#two": "fail regression"}},
+	},
+	{
+		name: "a changed function of tests", answer: echo,
+		base: generated("b"), head: map[string]string{"test_definitions/tests.js": strings.Replace(generated("b")["test_definitions/tests.js"], "x: word", "x: word === 'a' ? 'z' : word", 1)},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+	},
+	{
+		name: "a changed function of a variable", answer: echo,
+		base: byFunction("a"), head: map[string]string{"test_definitions/word.js": byFunction("b")["test_definitions/word.js"]},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
 	},
 	{
