@@ -263,6 +263,9 @@ func formsChat(w http.ResponseWriter, r *http.Request) {
 		if told := graded.FindString(reply); told != "" {
 			message["content"] = told
 		}
+		if counted := countedReply(reply); counted != "" {
+			message["content"] = counted
+		}
 		if best := chosen(reply); best != "" {
 			message["content"] = `{"analysis": "it has the word", "best": ` + best + `}`
 		}

@@ -164,6 +164,8 @@ func findUncut(ctx context.Context, spec schema.Spec, in Input, d *dialogue) (fi
 		return finding{criteria: []verdict.Criterion{c}, reason: cmp.Or(c.Note, "the answer is as it should be")}, err
 	case evaluator.Refusal:
 		return isRefusal(s, in)
+	case evaluator.Counted:
+		return countedParts(ctx, s, in, d)
 	case evaluator.Overlap:
 		return overlap(s, in)
 	case evaluator.Graded:

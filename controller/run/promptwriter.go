@@ -109,6 +109,11 @@ func withPromptContext(spec schema.Spec, prompt string) schema.Spec {
 	case evaluator.JavaScript:
 		s.Context = withPrompt(s.Context, prompt)
 		return s
+	case evaluator.Counted:
+		if s.Code != "" {
+			s.Context = withPrompt(s.Context, prompt)
+		}
+		return s
 	case evaluator.Function:
 		s.Context = withPrompt(s.Context, prompt)
 		return s

@@ -75,8 +75,7 @@ var unreadAssertions = map[string]string{
 	"is-sql": "a parser of SQL", "contains-sql": "a parser of SQL",
 	"rouge-l": "a measure of overlap", "rouge-s": "a measure of overlap", "gleu": "a measure of overlap", "meteor": "a measure of overlap",
 	"perplexity": "probabilities of tokens", "perplexity-score": "probabilities of tokens",
-	"context-recall": "a context that was retrieved", "context-relevance": "a context that was retrieved", "context-faithfulness": "a context that was retrieved",
-	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools", "conversation-relevance": "the turns of a conversation",
+	"tool-call-f1": "a measure of tool calls", "search-rubric": "a judge that searches", "agent-rubric": "a judge with tools",
 }
 
 // readAssertions are the types that are read.
@@ -87,4 +86,5 @@ var readAssertions = []string{
 	"is-valid-openai-tools-call", "is-valid-openai-function-call", "is-valid-function-call", "trajectory:tool-used", "trajectory:tool-sequence", "trajectory:tool-args-match", "trajectory:step-count",
 	"trajectory:goal-success", "skill-used", "select-best", "max-score", "similar:cosine", "similar:dot", "similar:euclidean", "finish-reason", "classifier", "moderation",
 	"is-refusal", "is-xml", "contains-xml", "is-html", "contains-html", "rouge-n", "bleu",
+	"context-faithfulness", "context-recall", "context-relevance", "conversation-relevance",
 }

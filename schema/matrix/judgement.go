@@ -118,6 +118,9 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		}
 		j.budget.Spend(document.Values, max(0, len(value)-len(a.Value)))
 	}
+	if slices.Contains(countedKinds, kind) {
+		return j.counted(kind, a, value, vars)
+	}
 	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	spec, rule, err := compileAssertion(kind, a.Type, value, a.Threshold)
 	if kind == "llm-rubric" && asks != "" && template.Written(value) == "" { // the question is complete

@@ -65,6 +65,8 @@ type written struct {
 	Metric    string          `json:"metric"`
 	Transform string          `json:"transform"`
 	Config    json.RawMessage `json:"config"`
+	// ContextTransform is the function that takes a context from the answer.
+	ContextTransform string `json:"contextTransform"`
 
 	at, valueAt  schema.Position
 	need         string
@@ -478,7 +480,7 @@ func (c *compiler) readAssertion(t *test, doc *document.Document, at ...any) wri
 	switch {
 	case schema.HasErrors(found):
 		a.need = corrected
-	case doc.Has(in("contextTransform")...):
+	case doc.Has(in("contextTransform")...) && !slices.Contains(countedKinds, strings.TrimPrefix(a.Type, "not-")):
 		a.need = "`contextTransform` of an assertion"
 	}
 	a.Transform = c.transformCode(t, a.Transform, doc.At(in("transform")...))

@@ -1,0 +1,79 @@
+package evaluate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/schema/evaluator"
+)
+
+// TestCounted has the shares that a judge's replies come to, as promptfoo 0.123.1 counts
+// them.
+func TestCounted(t *testing.T) {
+	faithful := evaluator.Counted{By: evaluator.ByFaithfulness, Query: "Where?", Passages: []string{"Paris is in France."}, Least: 0.5}
+	recall := evaluator.Counted{By: evaluator.ByRecall, Truth: "Paris is in France. It is big.", Passages: []string{"Paris is in France."}, Least: 0.5}
+	relevance := evaluator.Counted{By: evaluator.ByRelevance, Query: "Where?", Passages: []string{"Paris is in France. It is big! Is it? 1. Yes"}, Least: 0.5}
+	apart := evaluator.Counted{By: evaluator.ByRelevance, Query: "Where?", Passages: []string{"Paris is in France. It is big.", "No."}, Apart: true, Least: 0.5}
+	coded := relevance
+	coded.Passages, coded.Code = nil, "output.split(' ')"
+	talk := evaluator.Counted{By: evaluator.ByConversation, Window: 2, Least: 0.5}
+	long := talk
+	long.Turns = []evaluator.Turn{{Input: "one", Output: "1"}, {Input: "two", Output: "2"}, {Input: "three", Output: "3"}}
+	const twoStatements = `{"statements": ["Paris is in France", "Paris is big"]}`
+	for _, tt := range []struct {
+		name        string
+		spec        evaluator.Counted
+		replies     []string
+		pass, score float64
+	}{
+		{"faithfulness", faithful, []string{twoStatements, `{"claims": [{"statement": "a", "supported": true}, {"statement": "b", "supported": false}]}`}, 1, 0.5},
+		{"one verdict too few is asked again", faithful, []string{twoStatements, `{"claims": [{"statement": "a", "supported": true}]}`, `{"claims": [{"statement": "a", "supported": false}, {"statement": "b", "supported": false}]}`}, 0, 0},
+		{"recall", recall, []string{`{"claims": [{"statement": "a", "supported": true}, {"statement": "b", "supported": false}]}`}, 1, 0.5},
+		{"no claim is asked again", recall, []string{`{"claims": []}`, `{"claims": [{"statement": "a", "supported": true}]}`}, 1, 1},
+		{"relevance", relevance, []string{`{"sentences": ["paris is  in France."]}`}, 0, 0.25},
+		{"a sentence twice counts once", relevance, []string{`{"sentences": ["It is big!", "It is big!"]}`}, 0, 0.25},
+		{"a sentence of its own is asked again", relevance, []string{`{"sentences": ["Rome is in Italy."]}`, `{"sentences": []}`}, 0, 0},
+		{"passages", apart, []string{`{"sentences": ["It is big."]}`}, 1, 0.5},
+		{"contextTransform", coded, []string{`{"sentences": ["hello"]}`}, 1, 0.5},
+		{"a turn", talk, []string{`{"reason": "r", "relevant": true}`}, 1, 1},
+		{"turns", long, []string{`{"relevant": true, "reason": "r"}`, `{"relevant": false, "reason": "off"}`, `{"relevant": true, "reason": "r"}`}, 1, 2. / 3},
+	} {
+		for _, not := range []bool{false, true} {
+			tt.spec.Not = not
+			s := &script{replies: tt.replies}
+			m := measure(t, tt.spec, "hello you", s)
+			pass, score := tt.pass, tt.score
+			if not {
+				pass, score = 1-pass, 1-score
+			}
+			if m.Error != "" || len(m.Criteria) != 2 || m.Criteria[0].Score != pass || m.Criteria[1].Score != score || len(s.asked) != len(tt.replies) {
+				t.Errorf("%s, not %v: %+v after %d questions, want pass %v and score %v", tt.name, not, m, len(s.asked), pass, score)
+			}
+		}
+	}
+	s := &script{replies: []string{`{"relevant": true, "reason": "r"}`, `{"relevant": true, "reason": "r"}`, `{"relevant": true, "reason": "r"}`}}
+	measure(t, long, "hello", s)
+	if last := s.asked[2].Messages[0].Content; strings.Contains(last, "\none\n") || !strings.Contains(last, "\ntwo\n") || !strings.Contains(last, "\nthree\n") {
+		t.Errorf("the judge sees other turns than the last two: %s", last)
+	}
+}
+
+// TestCountedErrors: what cannot be judged is an error, never a fail.
+func TestCountedErrors(t *testing.T) {
+	recall := evaluator.Counted{By: evaluator.ByRecall, Truth: "x", Passages: []string{"y"}, Least: 0.5}
+	coded := evaluator.Counted{By: evaluator.ByRecall, Truth: "x", Code: "output.context.text", Least: 0.5}
+	number := coded
+	number.Code = "5"
+	for _, tt := range []struct {
+		spec  evaluator.Counted
+		reply string
+		want  string
+	}{
+		{recall, `{"claims": [{"statement": "a"}]}`, `no true or false under "supported"`},
+		{recall, "fine", "not the JSON"},
+		{coded, "", "contextTransform: the transform throws"},
+		{number, "", "contextTransform returns 5 in place of"},
+	} {
+		fails(t, measure(t, tt.spec, "hello", &script{replies: []string{tt.reply, tt.reply, tt.reply}}), tt.want)
+	}
+}
