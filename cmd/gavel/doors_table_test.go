@@ -181,6 +181,13 @@ func byFunction(word string) map[string]string {
 	}
 }
 
+// judgedMenu is a menu with a judge.
+func judgedMenu(assertions string) map[string]string {
+	files := menuOf(assertions)
+	files["gavel.yaml"] = usual(judging)
+	return files
+}
+
 // matching is a file of the matrix format whose first test has a pattern.
 func matching(pattern string) map[string]string {
 	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
@@ -412,6 +419,16 @@ var scenarios = []scenario{
 		name: "a new case that is not run", base: matching("^a"), answer: echo,
 		head: map[string]string{"test_definitions/promptfooconfig.yaml": matching("^a")["test_definitions/promptfooconfig.yaml"] + "  - {description: three, vars: {x: c}, assert: [{type: gleu, value: c}]}\n"},
 		want: outcome{gate: "pass", reason: "no case regressed", some: true},
+	},
+	{
+		name: "a turn that fits, and a context with all that is expected", answer: echo,
+		base: judgedMenu("[{type: contains, value: a}]"), head: judgedMenu("[{type: conversation-relevance}, {type: context-recall, value: what a is}]"),
+		want: outcome{gate: "pass", reason: "no case regressed", some: true, cases: map[string]string{"promptfooconfig#one": "pass unchanged"}},
+	},
+	{
+		name: "a context without what is expected", answer: echo,
+		base: judgedMenu("[{type: contains, value: a}]"), head: judgedMenu("[{type: context-recall, value: FAIL}]"),
+		want: outcome{gate: "fail", reason: "regressed", some: true},
 	},
 	{
 		name: "answers that refuse, are XML and have the words", answer: echo,
