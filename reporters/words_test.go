@@ -25,8 +25,8 @@ func TestHeadlineOfAFirstRun(t *testing.T) {
 	}
 }
 
-// TestHeadlineSaysWhyTheGateFails: cases that are flaky are no reason. The mean of all cases
-// is one, and so is a limit on scores, next to what is flaky.
+// TestHeadlineSaysWhyTheGateFails: flaky cases do not make it fail. The mean of all cases
+// does, and so does a limit on scores, next to what is flaky.
 func TestHeadlineSaysWhyTheGateFails(t *testing.T) {
 	const limit = "score 0.840 is below min_score 0.9"
 	for _, tt := range []struct {
