@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
+	"time"
 )
 
 // Rules why a scenario does not go through a door.
@@ -883,6 +885,42 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 				return fmt.Sprintf("busy %d", k)
 			}
 			return ""
+		},
+		want: outcome{gate: "pass", some: true},
+	},
+	{
+		name: "a slow provider that is worse for a while", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
+		answer: func(prompt string, n int) string {
+			time.Sleep(100 * time.Millisecond)
+			return echo(prompt, n)
+		},
+		reply: func(k int) string {
+			if k > 10 && k <= 25 && k%3 == 0 {
+				return "busy"
+			}
+			return ""
+		},
+		want: outcome{gate: "pass", some: true},
+	},
+	{
+		name: "a provider that turns every tenth call away", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
+		answer: echo,
+		fault: func(k int) (int, string) {
+			if k%10 == 0 {
+				return http.StatusTooManyRequests, "slow down"
+			}
+			return 0, ""
+		},
+		want: outcome{gate: "pass", some: true},
+	},
+	{
+		name: "a reply that a filter stops once", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
+		answer: echo,
+		fault: func(k int) (int, string) {
+			if k == 7 {
+				return http.StatusBadRequest, "stopped by the content filter"
+			}
+			return 0, ""
 		},
 		want: outcome{gate: "pass", some: true},
 	},

@@ -57,6 +57,8 @@ type scenario struct {
 	atHead func(n int) string
 	// reply replaces the answer to the k-th call, from 1, by a text other than "".
 	reply func(k int) string
+	// fault turns the k-th request away, from 1, with a status and a reason; 0 answers it.
+	fault func(k int) (status int, why string)
 	// meets names the case of a prompt that is only answered while the other side of the
 	// case is asked, too; "" for a prompt that is answered in any case. Without the other
 	// side the answer is a wrong one, after a while.
@@ -691,7 +693,7 @@ type models struct {
 	s        scenario
 	head     string       // the commit; written before the first call
 	deployed atomic.Bool  // whether the agent of head is
-	visits   atomic.Int64 // of the agent of head
+	visits   atomic.Int64 // of the agent of head, or of a server with faults
 
 	mu    sync.Mutex
 	times map[string]int           // by prompt; guarded by mu
@@ -768,6 +770,14 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, said, commit)
 		return
+	}
+	if m.s.fault != nil {
+		if status, why := m.s.fault(int(m.visits.Add(1))); status != 0 {
+			w.Header().Set("Retry-After-Ms", "20")
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"error": {"message": %q}}`, why)
+			return
+		}
 	}
 	tokens := max(1, m.s.tokens[req.Model])
 	text, err := m.text(&req)
