@@ -111,6 +111,9 @@ func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []sc
 		var problems []schema.Problem
 		for _, m := range mistakes {
 			at := schema.Position{File: text.file, Line: m.Line, Column: m.Column}
+			if at.Line == 1 {
+				at.Column += text.before
+			}
 			if at.Line > 0 {
 				at.Line += text.first
 			}
@@ -150,6 +153,8 @@ type textIndex struct {
 	file  string
 	lines []string
 	first int // how many lines of the file are before
+	// before is how many code points of the first line are before.
+	before int
 }
 
 func (s textIndex) position(p token.Pos) schema.Position {
@@ -157,6 +162,9 @@ func (s textIndex) position(p token.Pos) schema.Position {
 	if pos.Line <= len(s.lines) {
 		line := s.lines[pos.Line-1]
 		pos.Column = 1 + utf8.RuneCountInString(line[:min(pos.Column-1, len(line))])
+	}
+	if pos.Line == 1 {
+		pos.Column += s.before
 	}
 	pos.Line += s.first
 	return pos

@@ -23,10 +23,10 @@ const (
 	ruleTable   = "csv"
 )
 
-// TableLimit returns the largest size of a file of tests or prompts in bytes. Tables and lines of
-// JSON may be larger than definitions, since they have many rows.
+// TableLimit returns the largest size of a file of tests or prompts in bytes. Tables, lists and
+// lines of JSON may be larger than definitions, since they have many rows.
 func TableLimit(name string) int64 {
-	if path.Ext(name) == ".csv" {
+	if ext := path.Ext(name); ext == ".csv" || ext == ".json" {
 		return maxTable
 	}
 	return int64(Limit(name))

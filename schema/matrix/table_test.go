@@ -41,10 +41,13 @@ func TestTablesOfOtherRows(t *testing.T) {
 // is refused at the place that names it, with its size, the bound and the repair.
 func TestLargeTable(t *testing.T) {
 	row := strings.Repeat("What is one plus one? ", 40) + "\n"
-	for _, tt := range []struct{ name, line string }{{"big.csv", row}, {"big.jsonl", `{"vars": {"q": "` + strings.TrimSpace(row) + `"}}` + "\n"}} {
+	for _, tt := range []struct{ name, line string }{{"big.csv", row}, {"big.jsonl", `{"vars": {"q": "` + strings.TrimSpace(row) + `"}}` + "\n"}, {"big.json", `{"vars": {"q": "` + strings.TrimSpace(row) + `"}},` + "\n"}} {
 		name, text := tt.name, strings.Repeat(tt.line, 1000)
-		if name == "big.csv" {
+		switch name {
+		case "big.csv":
 			text = "q\n" + text
+		case "big.json":
+			text = "[" + strings.TrimSuffix(text, ",\n") + "]"
 		}
 		if got, problems := load(t, "prompts: ['{{q}}']\ntests: ["+name+"]\n", map[string]string{name: text}); len(got) != 1000 || schema.HasErrors(problems) {
 			t.Errorf("%s of %d bytes: %d cases, problems %v, want 1000", name, len(text), len(got), problems)

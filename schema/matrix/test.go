@@ -118,7 +118,7 @@ func (c *compiler) open(name string, at ...any) *document.Document {
 	if data.Path == "" {
 		return nil
 	}
-	doc, problems := document.Parse(data.Path, data.Data)
+	doc, problems := document.ParseTests(data.Path, data.Data)
 	c.Problems = append(c.Problems, problems...)
 	if doc == nil {
 		return nil

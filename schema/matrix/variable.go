@@ -271,7 +271,7 @@ func (c *compiler) varFile(t *test, what, name string, at schema.Position) json.
 		t.need = cmp.Or(t.need, need)
 		return json.RawMessage("null")
 	}
-	found := c.Read(document.Reference{At: c.folderOf(t, name, at), Path: name, Role: "variable"})
+	found := c.Read(document.Reference{At: c.folderOf(t, name, at), Path: name, Role: "variable", Most: maxVariable})
 	for i := range found.Problems {
 		found.Problems[i].Position = at
 	}

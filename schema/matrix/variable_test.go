@@ -103,3 +103,17 @@ func TestFunctionsOfVariables(t *testing.T) {
 		t.Errorf("the inputs %v lack %v", after.Inputs, in)
 	}
 }
+
+// TestLargeVariables: the text of a variable may have 1 MiB. A larger one costs its own test.
+func TestLargeVariables(t *testing.T) {
+	long := strings.Repeat("x", 600<<10)
+	got := cases(t, "prompts: ['{{x}}']\ntests: [{vars: {x: file://long.txt}}]\n", map[string]string{"long.txt": long})
+	if sent := got[0].Drive.Messages[0].Content; sent != long {
+		t.Errorf("%d bytes are sent, want %d", len(sent), len(long))
+	}
+	got, problems := load(t, "prompts: ['{{x}}']\ntests: [{description: a, vars: {x: file://long.txt}}, {description: b, vars: {x: right}}]\n", map[string]string{"long.txt": long + long})
+	want := "promptfooconfig.yaml:2:33: error: long.txt cannot be read: it has 1228800 bytes and may have 1048576; shorten it, or split it into several files and name each"
+	if said := errorsOf(problems); len(said) != 1 || said[0] != want || len(got) != 2 || got[0].Skip == "" || got[1].Skip != "" {
+		t.Errorf("cases %.200q, errors %q, want %q", lines(got), said, want)
+	}
+}
