@@ -18,8 +18,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/cuefile"
@@ -535,9 +538,10 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 }
 
 // unique refuses duplicate keys and ids, naming both positions. The
-// one that comes first by file and place stays.
+// one that comes first by file and place stays. Keys that only look alike are warned of.
 func (l *loader) unique() {
 	keys, ids := map[string]schema.Position{}, map[string]schema.Position{}
+	var odd []string // keys that are shown in another way than they are written
 	for i := range l.out.Definitions {
 		d := &l.out.Definitions[i]
 		var dropped []int
@@ -557,9 +561,44 @@ func (l *loader) unique() {
 				return true
 			}
 			keys[id] = at
+			if shown(id) != id {
+				odd = append(odd, id)
+			}
 			return slices.Contains(dropped, number)
 		})
 	}
+	l.alike(keys, odd)
+}
+
+// alike warns of keys that people cannot tell apart: what they read is the same.
+func (l *loader) alike(keys map[string]schema.Position, odd []string) {
+	first := map[string]schema.Position{}
+	for _, id := range odd {
+		read := shown(id)
+		other, same := keys[read]
+		if !same {
+			other, same = first[read]
+		}
+		if !same {
+			first[read] = keys[id]
+			continue
+		}
+		key, _, _ := strings.Cut(id, "\x00")
+		l.out.Problems = append(l.out.Problems, schema.Problem{
+			Position: keys[id], Severity: schema.Warning, Rule: "alike-key",
+			Message: fmt.Sprintf("the case %+q looks like another one, whose name is made of other characters", key),
+			Hint:    "rename one of them; the other is in " + other.String(),
+		})
+	}
+}
+
+// shown returns a key as people read it: composed, with one space for white space. The
+// separator of its target stays.
+func shown(id string) string {
+	if !strings.ContainsFunc(id, func(r rune) bool { return r >= utf8.RuneSelf || r != 0 && unicode.IsSpace(r) }) {
+		return id
+	}
+	return strings.Join(strings.Fields(norm.NFC.String(id)), " ")
 }
 
 // drop removes cases with their notes.
