@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // CommitSides are two committed sides.
@@ -82,7 +83,7 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 		}
 		return c.prepare(ctx, req)
 	}
-	base, err := c.base(ctx)
+	base, related, err := c.base(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,11 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 		changed, err := c.Repo.Changed(ctx, base.Commit, c.Head)
 		return slices.Clip(changed), err
 	}
-	return c.prepare(ctx, req)
+	p, err := c.prepare(ctx, req)
+	if err == nil && !related {
+		p.Note(report.Notice{Message: fmt.Sprintf("head has no commit in common with its base, and is compared with the tip of base, %.7s; rebase it", base.Commit)})
+	}
+	return p, err
 }
 
 func (c CommitSides) prepare(ctx context.Context, req Request) (*Prepared, error) {
@@ -137,18 +142,19 @@ func hasFile(fsys fs.FS, file string) bool {
 	return err == nil
 }
 
-// base returns the checkout that head is compared with.
-func (c CommitSides) base(ctx context.Context) (Checkout, error) {
-	tip, err := c.Repo.Resolve(ctx, c.Base)
+// base returns the checkout that head is compared with, and whether the two have a commit
+// in common.
+func (c CommitSides) base(ctx context.Context) (base Checkout, related bool, err error) {
+	commit, err := c.Repo.Resolve(ctx, c.Base)
+	related = true
+	if err == nil && !c.Ancestor {
+		commit, related, err = c.Repo.ComparedWith(ctx, commit, c.Head)
+	}
 	if err != nil {
-		return Checkout{}, err
+		return Checkout{}, false, err
 	}
-	if !c.Ancestor {
-		if tip, err = c.Repo.MergeBase(ctx, tip, c.Head); err != nil {
-			return Checkout{}, err
-		}
-	}
-	return c.checkout(tip)
+	base, err = c.checkout(commit)
+	return base, related, err
 }
 
 func (c CommitSides) checkout(commit string) (Checkout, error) {

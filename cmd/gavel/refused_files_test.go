@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // TestAPushedTagIsNotJudged: a job that starts for a tag writes nothing.
@@ -82,5 +84,36 @@ func TestARulesFileThatIsNotRead(t *testing.T) {
 				t.Errorf("the comments are %v, want %s", comments, tt.want)
 			}
 		})
+	}
+}
+
+// TestAHeadWithoutACommonAncestor: a branch of another history is compared with the tip of
+// base, and the comment says so.
+func TestAHeadWithoutACommonAncestor(t *testing.T) {
+	t.Parallel()
+	const folder = "test_definitions/shop/level_1/"
+	keyword := func(word string) string {
+		return `{"id": "one", "name": "One", "prompt": "say hello", "expected": {"keywords": ["` + word + `"]}}`
+	}
+	files := map[string]string{
+		"gavel.yaml":                        "version: 1\ntargets: {bot: {provider: mock, replies: [{echo: true}]}}\n",
+		"test_definitions/shop/domain.json": `{"id": "shop", "name": "Shop", "evaluator_id": "keyword"}`,
+		folder + "one.json":                 keyword("hello"),
+		folder + "two.json":                 `{"id": "two", "name": "Two", "prompt": "say two", "expected": {"keywords": ["two"]}}`,
+	}
+	j := newOrigin(t, files, map[string]string{"README.md": "x"})
+	j.git(t, "checkout", "-q", "--orphan", "other")
+	files[folder+"one.json"] = keyword("bye")
+	j.head = gittest.Commit(t, j.folder, files)
+	j.move(t, j.head)
+	j.checkout = filepath.Join(t.TempDir(), "checkout")
+	j.git(t, "clone", "-q", j.folder, j.checkout)
+	stdout, stderr, code := j.run(t)
+	if got := j.states()["gavel/verdict"]; code != exitGate || !strings.HasPrefix(got, "failure: 1 regression") {
+		t.Errorf("it ends with %d and %q: %s%s", code, got, stdout, stderr)
+	}
+	want := "head has no commit in common with its base, and is compared with the tip of base, " + j.base[:7] + "; rebase it"
+	if comments := j.forge.Comments(1); len(comments) != 1 || !strings.Contains(comments[0].Body, want) {
+		t.Errorf("the comments are %v, want %q", comments, want)
 	}
 }

@@ -34,6 +34,8 @@ var (
 	ErrNoRepository = errors.New("no git repository")
 	// ErrBare reports a repository without a working tree.
 	ErrBare = errors.New("the repository is bare and has no working tree")
+	// ErrUnrelated reports two commits without a commit in common.
+	ErrUnrelated = errors.New("no common ancestor")
 	// ErrShallow reports that the needed history was not cloned.
 	ErrShallow = errors.New("the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0 in the checkout of a CI job")
 	// ErrNoRemote reports a remote repository that does not exist, or is hidden from

@@ -151,8 +151,8 @@ func checkRef(ref string) error {
 }
 
 // MergeBase returns the best common ancestor of two commits, named by 40 hex
-// digits. If there are several, it is the latest. The error wraps
-// [ErrShallow] when none was found but the clone lacks history.
+// digits. If there are several, it is the latest. The error wraps [ErrUnrelated] if there
+// is none, and [ErrShallow] if none was found but the clone lacks history.
 func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +168,18 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 	case err != nil:
 		return "", err
 	case best.IsZero():
-		return "", r.missing(fmt.Errorf("%.12s and %.12s have no common ancestor", a, b))
+		return "", r.missing(fmt.Errorf("%.12s and %.12s have %w", a, b, ErrUnrelated))
 	}
 	return best.String(), nil
+}
+
+// ComparedWith returns the commit that head is compared with where it goes to a branch with
+// this tip: their merge base or, without a commit in common, the tip, as forges compare.
+// The error is that of MergeBase.
+func (r *Repository) ComparedWith(ctx context.Context, tip, head string) (commit string, related bool, err error) {
+	commit, err = r.MergeBase(ctx, tip, head)
+	if errors.Is(err, ErrUnrelated) && !errors.Is(err, ErrShallow) {
+		return tip, false, nil
+	}
+	return commit, true, err
 }

@@ -513,7 +513,8 @@ func (r *Review) comparedWith(ctx context.Context, at sides) (string, error) {
 	if err != nil || at.ancestor {
 		return tip, err
 	}
-	return at.repo.MergeBase(ctx, tip, r.head)
+	base, _, err := at.repo.ComparedWith(ctx, tip, r.head)
+	return base, err
 }
 
 // accepted reports whether the head is on a base branch.
