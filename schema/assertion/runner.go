@@ -1,7 +1,9 @@
 package assertion
 
 import (
+	"cmp"
 	"path"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
@@ -97,8 +99,19 @@ var foreignInline = lazyregexp.New(`\b(require|import|export|fetch|process)\b`)
 
 var asynchronous, waiting = lazyregexp.New(`\basync\b`), lazyregexp.New(`\bawait\b`)
 
-// Foreign returns a word of a function that the interpreter lacks, or an empty string.
+// processMember matches the member of process that code names.
+var processMember = lazyregexp.New(`\bprocess\s*(?:\.\s*env\s*)?\.\s*\w+`)
+
+// Foreign returns a word of a function that the interpreter lacks, or an empty string. Of
+// process it is the member, such as process.env.HOME.
 func Foreign(source string) string {
+	if word := foreignWord(source); word != "process" {
+		return word
+	}
+	return cmp.Or(strings.Join(strings.Fields(processMember.FindString(source)), ""), "process")
+}
+
+func foreignWord(source string) string {
 	source = saying.ReplaceAllString(source, " ")
 	if word := foreignInline.FindString(source); word != "" || asynchronous.MatchString(source) {
 		return word
