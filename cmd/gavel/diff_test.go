@@ -65,7 +65,7 @@ func TestDiffOfRunsAndFiles(t *testing.T) {
 	p.commit(map[string]string{casePath("hello"): caseOf("hello", wrong)})
 	after := keep("after.json", exitGate, "--json")
 	p.calls()
-	for _, args := range []string{"before.json after.json", before + " " + after, before + " after.json", before + " HEAD"} {
+	for _, args := range []string{"before.json after.json", before + " " + after, before + " after.json", before + " HEAD", "HEAD~1 HEAD"} {
 		p.says(exitPass, args, "unclear talk/level_1/hello", "failed once; it was not rerun", "the cases did not get worse on the whole; 1 unclear in one run a side")
 	}
 	p.says(exitPass, "before.json after.json", "the results in before.json and after.json cannot be measured again")
