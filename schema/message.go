@@ -66,6 +66,9 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 	// Parameters is the JSON Schema of the arguments in canonical form.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// Hosted is the whole tool in the form of its vendor, who runs it, in canonical form;
+	// nil for a function. Its name is its type.
+	Hosted json.RawMessage `json:"hosted,omitempty"`
 	// Mock is the result of a call; nil means that a call gets a tool error.
 	Mock *Mock `json:"mock,omitempty"`
 	// File is the file that defines the tool; it is in no digest.

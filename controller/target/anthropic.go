@@ -62,9 +62,9 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	if err != nil {
 		return Reply{}, err
 	}
-	if slices.ContainsFunc(blocks, isThought) {
+	if slices.ContainsFunc(blocks, isThought) || slices.ContainsFunc(blocks, isHosted) {
 		// A model that thinks takes the result of a call only after its own, signed
-		// thoughts.
+		// thoughts; one whose vendor ran tools, only after their blocks.
 		messages[0].Opaque = opaqueContent{Content: res.Content}.opaque()
 	}
 	// Tokens read from and written to a cache were sent, too.
@@ -78,6 +78,12 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 			OutputTokens: int64(u.Output),
 		},
 	}, nil
+}
+
+// isHosted reports whether a block is about a tool that the vendor ran, such as
+// server_tool_use or web_search_tool_result.
+func isHosted(b replyBlock) bool {
+	return b.Type != "tool_use" && strings.Contains(string(b.Type), "tool_")
 }
 
 func isThought(b replyBlock) bool {
@@ -127,6 +133,10 @@ func (a *anthropicModel) request(req Request) (messagesRequest, error) {
 		}
 	}
 	for _, t := range req.Tools {
+		if t.Hosted != nil {
+			request.Tools = append(request.Tools, messagesTool{hosted: t.Hosted})
+			continue
+		}
 		parameters, err := objectSchema(t.Name, t.Parameters)
 		if err != nil {
 			return request, err

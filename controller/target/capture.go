@@ -9,6 +9,7 @@ func (r Reply) Scrubbed(scrub func(string) string) Reply {
 	for i := range r.Tools {
 		t := &r.Tools[i]
 		t.Name, t.Description, t.Parameters = scrub(t.Name), scrub(t.Description), scrubJSON(t.Parameters, scrub)
+		t.Hosted = scrubJSON(t.Hosted, scrub)
 	}
 	r.Changes = r.Changes.Scrubbed(scrub)
 	for i := range r.Messages {

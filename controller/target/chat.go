@@ -53,6 +53,15 @@ type chatTool struct {
 	Function wireTool `json:"function"`
 }
 
+// MarshalJSON writes a tool that the vendor runs as it is.
+func (t chatTool) MarshalJSON() ([]byte, error) {
+	if t.Function.hosted != nil {
+		return t.Function.hosted, nil
+	}
+	type fields chatTool
+	return json.Marshal(fields(t))
+}
+
 // A chatFormatBody asks for an answer that follows a JSON wireSchema.
 type chatFormatBody struct {
 	Type   string     `json:"type"`

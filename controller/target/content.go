@@ -58,10 +58,12 @@ type opaqueContent struct {
 	Calls map[string]json.RawMessage `json:"calls,omitempty"`
 	// Content is an answer of Anthropic's as it came.
 	Content json.RawMessage `json:"content,omitempty"`
+	// Items are those of a response about tools that the vendor ran, as they came.
+	Items []json.RawMessage `json:"items,omitempty"`
 }
 
 func (k opaqueContent) opaque() json.RawMessage {
-	if len(k.Calls) == 0 && k.Content == nil {
+	if len(k.Calls)+len(k.Items) == 0 && k.Content == nil {
 		return nil
 	}
 	// A value that came as JSON always encodes.

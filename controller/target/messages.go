@@ -70,6 +70,18 @@ type messagesTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
+
+	// hosted is sent in place of the fields: a tool that the vendor runs.
+	hosted json.RawMessage
+}
+
+// MarshalJSON writes a tool that the vendor runs as it is.
+func (t messagesTool) MarshalJSON() ([]byte, error) {
+	if t.hosted != nil {
+		return t.hosted, nil
+	}
+	type fields messagesTool
+	return json.Marshal(fields(t))
 }
 
 // A messagesReply is an answer of Anthropic's Messages API.

@@ -202,6 +202,8 @@ type answer struct {
 	// thinking has the model's first thoughts, if the provider sends them.
 	thinking string
 	calls    []schema.ToolCall
+	// hosted are the items about tools that the vendor ran.
+	hosted []json.RawMessage
 	// isAbsent means that the reply has null in the place of a text.
 	isAbsent bool
 	// cut names what stopped the model before its end, such as content_filter.

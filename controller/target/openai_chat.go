@@ -81,7 +81,7 @@ func (o *openAI) chatRequest(req Request) (chatRequestBody, error) {
 		request.Messages = append(request.Messages, message)
 	}
 	for _, t := range req.Tools {
-		tool := wireTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		tool := wireTool{Name: t.Name, Description: t.Description, Parameters: t.Parameters, hosted: t.Hosted}
 		request.Tools = append(request.Tools, chatTool{Type: "function", Function: tool})
 	}
 	if o.replies != nil {

@@ -25,7 +25,11 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 	if err := o.responseFault(&res, body); err != nil {
 		return Reply{}, err
 	}
-	messages, err := o.message(req, readOutput(&res))
+	said := readOutput(&res)
+	messages, err := o.message(req, said)
+	if err == nil {
+		messages[0].Opaque = opaqueContent{Items: said.hosted}.opaque()
+	}
 	return Reply{
 		Messages: messages,
 		Model:    string(res.Model),
@@ -72,6 +76,8 @@ func readOutput(res *responsesReplyBody) answer {
 			}
 		case "function_call":
 			a.calls = append(a.calls, functionCall(item.CallID, item.Name, item.Arguments))
+		default: // what a tool did that the vendor runs
+			a.hosted = append(a.hosted, item.came)
 		}
 	}
 	a.text, a.refusal, a.thinking = said.String(), refused.String(), strings.Join(thought, "\n\n")
@@ -98,7 +104,7 @@ func (o *openAI) responsesRequest(req Request) (responsesRequestBody, error) {
 	}
 	for _, t := range req.Tools {
 		request.Tools = append(request.Tools, wireTool{
-			Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: new(false),
+			Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: new(false), hosted: t.Hosted,
 		})
 	}
 	return request, nil

@@ -1,5 +1,10 @@
 package target
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // A responsesRequestBody is a request of OpenAI's Responses API.
 type responsesRequestBody struct {
 	Model        string         `json:"model"`
@@ -74,4 +79,23 @@ type outputItem struct {
 	CallID    looseText `json:"call_id"`
 	Name      looseText `json:"name"`
 	Arguments looseText `json:"arguments"`
+
+	came json.RawMessage
+}
+
+// UnmarshalJSON keeps an item that Gavel does not read as it came.
+func (i *outputItem) UnmarshalJSON(raw []byte) error {
+	type fields outputItem
+	var kind struct {
+		Type looseText `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return err
+	}
+	switch kind.Type {
+	case "message", "reasoning", "function_call":
+		return json.Unmarshal(raw, (*fields)(i))
+	}
+	i.Type, i.came = kind.Type, bytes.Clone(raw)
+	return nil
 }

@@ -92,6 +92,18 @@ type wireTool struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	// Strict is sent by Responses only, whose default would change the schema.
 	Strict *bool `json:"strict,omitempty"`
+
+	// hosted is sent in place of the fields: a tool that the vendor runs.
+	hosted json.RawMessage
+}
+
+// MarshalJSON writes a tool that the vendor runs as it is.
+func (t wireTool) MarshalJSON() ([]byte, error) {
+	if t.hosted != nil {
+		return t.hosted, nil
+	}
+	type fields wireTool
+	return json.Marshal(fields(t))
 }
 
 // A wireSchema is the JSON schema that an answer has to follow.

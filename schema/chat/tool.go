@@ -3,11 +3,11 @@ package chat
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -22,7 +22,8 @@ type writtenTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// ReadTool reads a tool in the form of any of the APIs. The error is a [*template.NeedError].
+// ReadTool reads a tool in the form of any of the APIs, and one that its vendor runs as it
+// is. The error is a [*template.NeedError].
 func ReadTool(raw json.RawMessage) (schema.Tool, error) {
 	var w writtenTool
 	if json.Unmarshal(raw, &w) != nil {
@@ -32,9 +33,12 @@ func ReadTool(raw json.RawMessage) (schema.Tool, error) {
 	if w.Function != nil {
 		w = *w.Function
 	}
-	if w.Name == "" || !slices.Contains([]string{"", "function", "custom"}, kind) {
-		what, _ := document.ParseText(raw)
-		return schema.Tool{}, &template.NeedError{What: fmt.Sprintf("a tool that its provider runs (%s)", template.Clip(cmp.Or(kind, what, "without a name")))}
+	isFunction := slices.Contains([]string{"", "function", "custom"}, kind)
+	if !isFunction || w.Name == "" && kind == "" && len(w.Parameters)+len(w.InputSchema) == 0 {
+		return hosted(kind, raw)
+	}
+	if w.Name == "" {
+		return schema.Tool{}, &template.NeedError{What: "tools that are objects with a name"}
 	}
 	tool := schema.Tool{Name: w.Name, Description: w.Description}
 	if w.Parameters == nil {
@@ -48,4 +52,15 @@ func ReadTool(raw json.RawMessage) (schema.Tool, error) {
 		tool.Parameters = parameters
 	}
 	return tool, nil
+}
+
+// hosted reads a tool that its vendor runs, by its type or, without one, by its fields, such
+// as googleSearch.
+func hosted(kind string, raw json.RawMessage) (schema.Tool, error) {
+	var fields map[string]json.RawMessage
+	whole, err := schema.Canonical(raw)
+	if err != nil || json.Unmarshal(raw, &fields) != nil || len(fields) == 0 {
+		return schema.Tool{}, &template.NeedError{What: "tools that are objects with a name"}
+	}
+	return schema.Tool{Name: cmp.Or(kind, strings.Join(slices.Sorted(maps.Keys(fields)), " ")), Hosted: whole}, nil
 }

@@ -1,10 +1,12 @@
 package matrix
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -92,7 +94,14 @@ func (c *compiler) offer(tc *schema.Case, r row, by provider) error {
 		tc.Tools = append(tc.Tools, tool)
 	}
 	slices.SortStableFunc(tc.Tools, func(a, b schema.Tool) int { return strings.Compare(a.Name, b.Name) })
-	tc.Tools = slices.CompactFunc(tc.Tools, func(a, b schema.Tool) bool { return a.Name == b.Name })
+	tc.Tools = slices.CompactFunc(tc.Tools, func(a, b schema.Tool) bool { return a.Name == b.Name && bytes.Equal(a.Hosted, b.Hosted) })
+	number := map[string]int{}
+	for i := range tc.Tools {
+		t := &tc.Tools[i]
+		if number[t.Name]++; t.Hosted != nil && number[t.Name] > 1 { // such as two servers of mcp
+			t.Name += " " + strconv.Itoa(number[t.Name])
+		}
+	}
 	tc.Drive.CallsAnswer = !slices.ContainsFunc(tc.Tools, func(tool schema.Tool) bool { return t.Mocks[tool.Name] })
 	return nil
 }

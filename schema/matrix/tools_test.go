@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,13 +53,39 @@ func TestToolsOfAProviderInAFile(t *testing.T) {
 	}
 }
 
+// TestHostedTools are sent as they are: the vendor runs them.
+func TestHostedTools(t *testing.T) {
+	got, problems := load(t, `
+prompts: [a]
+providers:
+- id: large
+  config:
+    tools: [{type: mcp, server_label: b}, {type: mcp, server_label: a}, {type: mcp, server_label: a}, {googleSearch: {}}, {type: web_search_20250305, name: web_search, max_uses: 2}, {name: own}]
+tests: [{vars: {q: one}}]
+`, nil)
+	want := []string{
+		`googleSearch {"googleSearch":{}}`, `mcp {"server_label":"b","type":"mcp"}`, `mcp 2 {"server_label":"a","type":"mcp"}`, `own `,
+		`web_search_20250305 {"max_uses":2,"name":"web_search","type":"web_search_20250305"}`,
+	}
+	var tools []string
+	if len(got) == 1 {
+		for _, tool := range got[0].Tools {
+			tools = append(tools, tool.Name+" "+string(tool.Hosted))
+		}
+	}
+	if len(got) != 1 || got[0].Skip != "" || !slices.Equal(tools, want) {
+		t.Errorf("%d cases, problems %v, tools %q, want %q", len(got), problems, tools, want)
+	}
+}
+
 // TestToolsNotRead are named, and the rows of their provider are not run.
 func TestToolsNotRead(t *testing.T) {
 	for _, tt := range []struct{ tools, want string }{
 		{"7", "it needs tools as a list, or the name of a file with one"},
 		{"file://tools.js", "it needs tools from a file of the type .js"},
-		{"[{type: file_search}]", "it needs a tool that its provider runs (file_search)"},
-		{"[{parameters: {}}]", "it needs a tool that its provider runs (without a name)"},
+		{"[{parameters: {}}]", "it needs tools that are objects with a name"},
+		{"[{type: function, function: {description: x}}]", "it needs tools that are objects with a name"},
+		{"[{}]", "it needs tools that are objects with a name"},
 		{"[search]", "it needs tools that are objects with a name"},
 	} {
 		got, _ := load(t, "prompts: [a]\nproviders: [{id: large, config: {tools: "+tt.tools+"}}]\ntests: [{vars: {q: one}}]\n", nil)
