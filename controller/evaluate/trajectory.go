@@ -20,7 +20,7 @@ import (
 //
 //	  - minimums: the tool was called at least so often, in every mode
 //	  - any_order: a step has its own call (a largest matching)
-//	  - superset: as any_order; subset: each call is its own step
+//	  - superset: as any_order; subset: each call is one of the steps
 //	  - in_order: a step is on the longest chain of steps that were made in
 //	    order; if all were made, but in another order, nothing holds
 //	  - exact: the calls are the steps in their order, some of which may be
@@ -107,8 +107,8 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 	return nil, "", fmt.Errorf("there is no trajectory mode %q", spec.Mode)
 }
 
-// subset checks every call against the steps. A call that is not its own step does not
-// hold. Without calls everything holds.
+// subset checks every call against the steps. A call that is none of them does not hold; a
+// step may be made several times. Without calls everything holds.
 func subset(fits [][]bool, made []timedCall) suiteFinding {
 	if len(made) == 0 {
 		return suiteFinding{[]verdict.Criterion{{ID: "no call", Score: 1}}, "no tool was called"}
@@ -119,11 +119,11 @@ func subset(fits [][]bool, made []timedCall) suiteFinding {
 			byCall[j] = append(byCall[j], fits[i][j])
 		}
 	}
-	held := matchAny(byCall, len(fits))
 	var list []verdict.Criterion
 	for j, m := range made {
-		c := verdict.Criterion{ID: fmt.Sprintf("call %d %s", j+1, m.Name), Score: share(held[j])}
-		if !held[j] {
+		isListed := slices.Contains(byCall[j], true)
+		c := verdict.Criterion{ID: fmt.Sprintf("call %d %s", j+1, m.Name), Score: share(isListed)}
+		if !isListed {
 			c.Note = "not expected"
 		}
 		list = append(list, c)

@@ -180,11 +180,17 @@ func (c *compiler) assertionSpec(p document.Place, kind string, threshold float6
 		return c.ownAssertion(p, kind), rule
 	}
 	spec, rule := c.measured(p, evaluatorTypes[kind], threshold)
+	if m, ok := spec.(evaluator.Measured); ok && m.Exploration != nil && len(m.Exploration.Tools) == 0 {
+		m.Exploration.Tools = explorers
+	}
 	if rule.Aggregate = ""; evaluatorTypes[kind] == "token_usage" {
 		rule.Aggregate = schema.AllOrNothing
 	} // the score of execution-metrics is the share of the bounds that hold
 	return spec, rule
 }
+
+// explorers are the tools that explore, by AgentV.
+var explorers = []string{"Glob", "Grep", "Read", "WebFetch", "WebSearch", "glob", "grep", "list", "read", "search"}
 
 // rubricOf is a judge who is asked about the case, or about the rubric of an llm-rubric.
 func (c *compiler) rubricOf(p document.Place, kind string) schema.Spec {

@@ -58,7 +58,13 @@ func (Trajectory) Kind() string { return "tool_trajectory" }
 
 // Version returns the version of the matching. Since 2, a wrong order makes the whole
 // score 0 under InOrder and ExactOrder, and so does an extra call under ExactOrder.
-func (Trajectory) Version() int { return 2 }
+// Since 3, a step may be made several times under Subset.
+func (t Trajectory) Version() int {
+	if t.Mode == Subset {
+		return 3
+	}
+	return 2
+}
 
 // Roles returns nil: no model is asked.
 func (Trajectory) Roles() []schema.Role { return nil }

@@ -16,18 +16,26 @@ const AgentVVersion = "4.42.4"
 type Suite struct {
 	Answer string
 	Tests  []map[string]any
+	// Printed means that the target is a program that prints the answer.
+	Printed bool
 }
 
 // Suites returns all suites of AgentV.
 func Suites() []Suite {
 	var all []Suite
 	for _, output := range outputs {
-		all = append(all, Suite{output, textTests()})
+		all = append(all, Suite{Answer: output, Tests: textTests()})
 	}
 	for _, answer := range []string{`{"a": 1, "b": "x", "c": {"d": [1, 2]}, "day": "2026-01-31", "n": null}`, `{"a": "1", "b": "X ", "c": {}}`, `[1]`, "none", "```json\n{\"a\": 1}\n```"} {
-		all = append(all, Suite{answer, fieldTests()})
+		all = append(all, Suite{Answer: answer, Tests: fieldTests()})
 	}
-	return append(all, Suite{"hello", weightedTests()}, Suite{"hello", compositeTests()}, Suite{"hello", turnTests()})
+	for _, tests := range [][]map[string]any{weightedTests(), compositeTests(), turnTests(), graderTests(), trialTests()} {
+		all = append(all, Suite{Answer: "hello", Tests: tests})
+	}
+	for _, trace := range traces() {
+		all = append(all, Suite{Answer: trace, Tests: trajectoryTests(), Printed: true})
+	}
+	return all
 }
 
 // Files returns the repository of suites: a file for each, and their targets.
@@ -40,6 +48,12 @@ func Files(suites []Suite) (map[string]string, error) {
 			return nil, err
 		}
 		files[SuiteFile(i)] = string(raw)
+		if suite.Printed {
+			said := fmt.Sprintf("said%d.txt", i)
+			files[said], files["test_definitions/"+said] = suite.Answer, suite.Answer // wherever the program starts
+			targets = append(targets, object{"name": target, "provider": "cli", "command": "cp " + said + " {OUTPUT_FILE}"})
+			continue
+		}
 		targets = append(targets, object{"name": target, "provider": "mock", "response": suite.Answer})
 	}
 	raw, err := json.Marshal(object{"targets": targets})
@@ -147,6 +161,97 @@ func turnTests() []map[string]any {
 		tests = append(tests, with(object{"id": fmt.Sprintf("r%d", i), "mode": "conversation", "criteria": "x", "input": "hi", "turns": turns}, object{"aggregation": of[2], "on_turn_failure": of[3]}))
 	}
 	return tests
+}
+
+// graderTests have programs that judge: what they print, their exit status, and what they
+// say on stderr.
+func graderTests() []map[string]any {
+	var asserts []list
+	for _, printed := range []string{
+		"", "ok", "it has 5 pages", "true", "false", "1", "0.5", "null", "[]", "[1]", "{", "{}", `"x"`, " {\"score\": 1} \n", `{"score": 0}`, `{"score": 0.5}`, `{"score": 0.79}`, `{"score": 0.8}`, `{"score": 1}`, `{"score": 2}`, `{"score": -1}`, `{"score": "1"}`, `{"score": null}`, `{"score": true}`,
+		`{"pass": true}`, `{"passed": true}`, `{"hits": ["a"], "misses": []}`, `{"score": 1, "assertions": [{"text": "a", "passed": false}]}`, `{"assertions": [{"text": "a", "passed": true}, {"text": "b", "passed": false}]}`, `{"assertions": [{"text": "a", "passed": true}]}`, `{"assertions": []}`, `{"assertions": [{"passed": true}]}`, `{"assertions": "x"}`, `{"assertions": [{"text": "a", "passed": "yes"}]}`, `{"score": 1, "details": {"a": 1}}`, `{"score": 1, "details": 7}`, `{"score": 1} trailing`, "log\n{\"score\": 0}",
+	} {
+		for _, ends := range []string{"", "; exit 1", "; exit 3", "; echo warn >&2", "; echo no >&2; exit 1"} {
+			asserts = append(asserts, list{object{"type": "code-grader", "command": list{"sh", "-c", "cat >/dev/null; printf '%s' '" + printed + "'" + ends}}})
+		}
+	}
+	return tested(asserts)
+}
+
+// trialTests try a test several times, which comes to the same each time.
+func trialTests() []map[string]any {
+	var asserts []list
+	var more []object
+	for _, of := range product(list{"hello", "zzz"}, list{"hell", "yyy"}, list{"pass_at_k", "mean", "confidence_interval"}, list{2, 3}, list{nil, 0.4}) {
+		asserts = append(asserts, list{object{"type": "contains", "value": of[0]}, object{"type": "contains", "value": of[1]}})
+		more = append(more, object{"execution": with(object{"trials": object{"count": of[3], "strategy": of[2]}}, object{"threshold": of[4]})})
+	}
+	return tested(asserts, more...)
+}
+
+// traces are outputs of a program with tool calls.
+func traces() []string {
+	var all []string
+	called := func(tool string, input any) object { return object{"tool": tool, "input": input} }
+	for _, calls := range []list{
+		{}, {called("search", object{"q": "a"})}, {called("search", object{"q": "a", "n": 1})}, {called("search", object{"q": "a"}), called("fetch", object{"id": 7})}, {called("fetch", object{"id": 7}), called("search", object{"q": "a"})},
+		{called("search", object{"q": "a"}), called("search", object{"q": "b"}), called("fetch", object{"id": 8})}, {with(called("search", object{"q": "a"}), object{"duration_ms": 30}), with(called("fetch", object{"id": 7}), object{"duration_ms": 300})}, {called("other", nil)},
+	} {
+		said := object{"role": "assistant", "content": "hello"}
+		if len(calls) > 0 {
+			said["tool_calls"] = calls
+		}
+		raw, err := json.Marshal(object{"output": list{said}, "token_usage": object{"input": 100, "output": 20}, "cost_usd": 0.003, "duration_ms": 1500})
+		if err != nil {
+			panic(err) // it is a literal
+		}
+		all = append(all, string(raw))
+	}
+	return all
+}
+
+// trajectoryTests compare calls, and what a conversation took.
+func trajectoryTests() []map[string]any {
+	var asserts []list
+	add := func(fields ...object) {
+		a := object{"type": "tool-trajectory"}
+		for _, more := range fields {
+			a = with(a, more)
+		}
+		asserts = append(asserts, list{a})
+	}
+	step := func(tool string, args object) object {
+		if args == nil {
+			return object{"tool": tool}
+		}
+		return object{"tool": tool, "args": args}
+	}
+	search, fetch := step("search", object{"q": "a"}), step("fetch", object{"id": 7})
+	for _, of := range product(list{"in_order", "exact", "superset", "subset"}, list{nil, "ignore", "subset", "superset", list{"q"}}, list{
+		list{step("search", nil)}, list{search}, list{step("search", object{"q": "a", "n": 1})}, list{search, fetch}, list{step("search", nil), step("fetch", nil)}, list{fetch, search}, list{search, search, fetch},
+	}) {
+		add(object{"mode": of[0], "args_match": of[1], "expected": of[2]})
+	}
+	for _, least := range []object{{"search": 1}, {"search": 2}, {"search": 1, "fetch": 1}, {"fetch": 1, "zzz": 1}} {
+		add(object{"mode": "any_order", "minimums": least})
+	}
+	add(object{"mode": "any_order", "minimums": object{"search": 1}, "expected": list{step("fetch", nil)}})
+	for _, mode := range []string{"in_order", "exact"} {
+		for _, most := range []int{10, 50, 500} {
+			add(object{"mode": mode, "args_match": "ignore", "expected": list{object{"tool": "search", "max_duration_ms": most}, object{"tool": "fetch", "max_duration_ms": 100}}})
+		}
+	}
+	for _, bound := range []object{
+		{"max_tool_calls": 0}, {"max_tool_calls": 1}, {"max_tool_calls": 2}, {"max_tokens": 119}, {"max_tokens": 120}, {"max_cost_usd": 0.002}, {"max_cost_usd": 0.003}, {"max_duration_ms": 1499}, {"max_duration_ms": 1500}, {"max_llm_calls": 0}, {"max_llm_calls": 1},
+		{"max_tool_calls": 1, "max_tokens": 1}, {"max_tokens": 1000, "max_cost_usd": 1, "max_tool_calls": 0}, {"target_exploration_ratio": 0.5}, {"target_exploration_ratio": 1}, {"target_exploration_ratio": 0.6, "exploration_tolerance": 0.1},
+	} {
+		asserts = append(asserts, list{with(object{"type": "execution-metrics"}, bound)})
+	}
+	for _, of := range product(list{"latency", "cost", "token-usage"}, list{0.001, 0.003, 10, 2000}) {
+		name := map[string]string{"latency": "threshold", "cost": "budget", "token-usage": "max_total"}[of[0].(string)]
+		asserts = append(asserts, list{object{"type": of[0], name: of[1]}})
+	}
+	return tested(asserts)
 }
 
 //go:embed answers/agentv.jsonl

@@ -285,6 +285,11 @@ var StructureRules = []Rule[JudgedTest]{
 // AgentV and Gavel say of it.
 type SuiteTest struct{ Answer, Test, Theirs, Ours string }
 
+// isTrajectory reports whether a test compares tool calls in a mode; "" is any.
+func (s SuiteTest) isTrajectory(mode string) bool {
+	return strings.Contains(s.Test, `"type":"tool-trajectory"`) && (mode == "" || strings.Contains(s.Test, `"mode":"`+mode+`"`))
+}
+
 // SuiteRules are the rules about suites of AgentV.
 var SuiteRules = []Rule[SuiteTest]{
 	{
@@ -298,6 +303,40 @@ var SuiteRules = []Rule[SuiteTest]{
 		fits: func(s SuiteTest) bool {
 			return strings.Contains(s.Test, `"field-accuracy"`) && !strings.Contains(s.Test, `"match"`) && s.Theirs == "fail 0"
 		},
+	},
+	{
+		Name: "durations of calls", Page: "A duration of a call is a part of its step, and an error if the target does not report it; AgentV counts it apart, or not at all",
+		fits: func(s SuiteTest) bool { return strings.Contains(s.Test, `"max_duration_ms"`) && s.isTrajectory("") },
+	},
+	{
+		Name: "a call too many", Page: "Under `exact` a call too many costs its share, which AgentV does not count",
+		fits: func(s SuiteTest) bool { return s.isTrajectory("exact") && strings.HasPrefix(s.Ours, "fail") },
+	},
+	{
+		Name: "longest chain", Page: "Under `in_order` the longest chain of steps counts, where AgentV looks for each step behind the one before",
+		fits: func(s SuiteTest) bool {
+			return s.isTrajectory("in_order") && strings.HasPrefix(s.Theirs, "fail") && strings.HasPrefix(s.Ours, "fail")
+		},
+	},
+	{
+		Name: "expected under any_order", Page: "Under `any_order`, `expected` is also compared; AgentV only counts `minimums`",
+		fits: func(s SuiteTest) bool {
+			return s.isTrajectory("any_order") && strings.Contains(s.Test, `"expected":`)
+		},
+	},
+	{
+		Name: "failing graders", Page: "A program that judges is an error, not a fail, if it ends with another status than 0 and prints JSON or says something on stderr, and if it prints broken JSON or a score that is not a number from 0 to 1",
+		fits: func(s SuiteTest) bool { return strings.Contains(s.Test, `"code-grader"`) && s.Ours == "error" },
+	},
+	{
+		Name: "assertions without text", Page: "An assertion of a `code-grader` counts without its `text`, too",
+		fits: func(s SuiteTest) bool {
+			return strings.Contains(s.Test, `{\"assertions\": [{\"passed\"`)
+		},
+	},
+	{
+		Name: "calls with an answer", Page: "An answer that comes in one message with tool calls counts as one more model call",
+		fits: func(s SuiteTest) bool { return strings.Contains(s.Test, `"max_llm_calls"`) && s.Ours == "fail 0" },
 	},
 	{
 		Name: "weights of members", Page: "A member of a `composite` may have its own `weight`",

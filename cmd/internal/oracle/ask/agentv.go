@@ -55,7 +55,7 @@ func suites(node, modules, out string) error {
 // judge runs AgentV with a suite, and returns its answers by the ids of tests.
 func judge(node, program, dir string, i int) (map[string]string, error) {
 	results := filepath.Join(dir, fmt.Sprintf("out%d", i))
-	cmd := exec.Command(node, program, "eval", oracle.SuiteFile(i), "--output", results, "--no-results-push")
+	cmd := exec.Command(node, program, "eval", oracle.SuiteFile(i), "--output", results, "--no-results-push", "--workers", "16")
 	cmd.Dir = dir
 	said, failed := cmd.CombinedOutput() // it exits with 1 if a test fails
 	raw, err := os.ReadFile(filepath.Join(results, "index.jsonl"))
