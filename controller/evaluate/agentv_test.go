@@ -23,7 +23,7 @@ func TestTrajectoriesOfAgentV4(t *testing.T) {
 		{"superset", "{tool: a}", []string{"b {}", "a {}"}, 1},
 		{"superset", "{tool: a}, {tool: c}", []string{"b {}", "a {}"}, 0.5},
 		{"subset", "{tool: a}, {tool: c}", []string{"a {}"}, 1},
-		{"subset", "{tool: a}", []string{"a {}", "b {}", "a {}"}, 1. / 3},
+		{"subset", "{tool: a}", []string{"a {}", "b {}", "a {}"}, 2. / 3},
 		{"subset", "{tool: a}", nil, 1},
 		// Arguments are compared as a whole unless the assertion says otherwise.
 		{"any_order", "{tool: a, args: {x: 1}}", []string{`a {"x": 1, "y": 2}`}, 0},

@@ -64,10 +64,10 @@ func TestTurns(t *testing.T) {
 		members = append(members, m.ID+" "+string(raw))
 	}
 	want := []string{
-		`turn-1 {"members":[{"id":"rubrics","kind":"rubric","version":2,"spec":{"criteria":[{"id":"rubric-1","outcome":"Greets"}],"expected_outcome":"Helps"}},{"id":"contains","kind":"assertion","version":1,"spec":{"type":"contains","value":"Hello"}}],"view":{"turn":1}}`,
-		`turn-2 {"members":[{"id":"llm-grader","kind":"llm_judge","version":2,"spec":{"expected_outcome":"Helps","reference_answer":"Shipped"}}],"view":{"turn":2}}`,
+		`turn-1 {"members":[{"id":"rubrics","kind":"rubric","version":3,"spec":{"criteria":[{"id":"rubric-1","outcome":"Greets"}],"expected_outcome":"Helps"}},{"id":"contains","kind":"assertion","version":1,"spec":{"type":"contains","value":"Hello"}}],"view":{"turn":1}}`,
+		`turn-2 {"members":[{"id":"llm-grader","kind":"llm_judge","version":3,"spec":{"expected_outcome":"Helps","reference_answer":"Shipped"}}],"view":{"turn":2}}`,
 		`turn-3 {"members":[{"id":"unasserted","kind":"tool_counts","version":1,"spec":{"counts":null}}],"view":{"turn":3}}`,
-		`conversation {"members":[{"id":"rubrics","kind":"rubric","version":2,"spec":{"criteria":[{"id":"rubric-1","outcome":"Stays polite"}],"expected_outcome":"Helps"}}],"view":{"turn":0}}`,
+		`conversation {"members":[{"id":"rubrics","kind":"rubric","version":3,"spec":{"criteria":[{"id":"rubric-1","outcome":"Stays polite"}],"expected_outcome":"Helps"}}],"view":{"turn":0}}`,
 	}
 	if diff := cmp.Diff(want, members); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
