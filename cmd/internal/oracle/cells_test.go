@@ -60,7 +60,7 @@ func readCell(t *testing.T, text string) (oracle.Cell, []schema.Problem) {
 	const file = "promptfooconfig.yaml"
 	src := document.Source{Root: file, KeyRoot: file, Settings: schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}}}, FS: fstest.MapFS{
 		file:         {Data: []byte("prompts: ['{{q}}']\ntests: file://t.csv\n")},
-		"t.csv":      {Data: []byte("q,__expected\na,\"" + strings.ReplaceAll(text, `"`, `""`) + "\"\n")},
+		"t.csv":      {Data: []byte("q,query,context,__expected\na,why,because,\"" + strings.ReplaceAll(text, `"`, `""`) + "\"\n")},
 		"check.py":   {Data: []byte("def get_assert(output, context):\n    return True\n")},
 		"check.js":   {Data: []byte("module.exports = () => true;\nmodule.exports.check = () => true;\n")},
 		"check.cjs":  {Data: []byte("module.exports = () => true;\n")},
