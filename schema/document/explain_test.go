@@ -42,9 +42,6 @@ func TestMistakes(t *testing.T) {
 		{"a.json", "{\"a\": [1,\n 2", "1:7: the list that begins here is not closed; close it, and look whether something is missing at the end"},
 		{"a.json", "{\"a\": {\"b\": \"]\"}\n", "1:1: the object that begins here is not closed; close it, and look whether something is missing at the end"},
 		{"a.json", `{"a": "x`, "1:7: the string that begins here is not closed; close it, and look whether something is missing at the end"},
-		{"a.json", "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> topic\n}\n", "2:1: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"},
-		{"a.yaml", "a: 1\n<<<<<<< HEAD\r\nb: 1\r\n||||||| base\r\nb: 0\r\n=======\r\nb: 2\r\n>>>>>>> topic\r\n", "2:1: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"},
-		{"a.jsonl", "{}\n<<<<<<< HEAD\n{}\n=======\n>>>>>>> topic\n", "2:1: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"},
 		{"a.json", "tru\n", "1:1: it begins with neither { nor [; name a YAML file .yaml"},
 
 		{"a.yaml", "a: Refund: late\n", "1:10: a key is not allowed here; put a text with a colon in it in quotes; if this is meant as a key, give its line the indentation of the other keys"},

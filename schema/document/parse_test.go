@@ -38,6 +38,34 @@ func TestAbuseBombsAndDepths(t *testing.T) {
 	}
 }
 
+// TestMergeConflicts: a conflict that git left in a file is named, whatever the file's form.
+func TestMergeConflicts(t *testing.T) {
+	const says = ":1: error: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"
+	for _, tt := range []struct {
+		file, text string
+		line       int // 0 if it is none
+	}{
+		{"a.json", "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> topic\n}\n", 2},
+		{"a.yaml", "a: 1\n<<<<<<< HEAD\r\nb: 1\r\n||||||| base\r\nb: 0\r\n=======\r\nb: 2\r\n>>>>>>> topic\r\n", 2},
+		{"a.jsonl", "{}\n<<<<<<< HEAD\n{}\n=======\n>>>>>>> topic\n", 2},
+		{"a.yaml", "a: |\n  <<<<<<< HEAD\n  =======\n  >>>>>>> topic\n", 0},
+		{"a.yaml", "a: \"<<<<<<< and >>>>>>> \"\n", 0},
+	} {
+		_, problems := document.Parse(tt.file, []byte(tt.text))
+		var want []string
+		if tt.line > 0 {
+			want = []string{fmt.Sprint(tt.file, ":", tt.line, says)}
+		}
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", tt.text, got, want)
+		}
+	}
+}
+
 // bomb writes anchors that each hold the one before nine times.
 func bomb(levels int) string {
 	text := "a0: &a0 x\n"
