@@ -54,6 +54,20 @@ func TestWordsSameAsPromptfoo(t *testing.T) {
 	compareRows(t, rows, theirs, oracle.WordRules)
 }
 
+// TestPythonSameAsPromptfoo holds the same of the rows of python.
+func TestPythonSameAsPromptfoo(t *testing.T) {
+	t.Parallel()
+	rows := oracle.PythonRows()
+	theirs, err := oracle.RecordedPython(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) < 250 {
+		t.Errorf("there are %d rows, want 250", len(rows))
+	}
+	compareRows(t, rows, theirs, oracle.PythonRules)
+}
+
 // compareRows compares what both tools say of rows.
 func compareRows(t *testing.T, rows []oracle.Row, theirs []string, rules []oracle.Rule[oracle.Judged]) {
 	t.Helper()

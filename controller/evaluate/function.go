@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -22,11 +24,34 @@ func callFunction(ctx context.Context, spec evaluator.Function, in Input, progra
 	if err != nil {
 		return functionResult{}, err
 	}
-	keys := []string{"pass", "pass_"} // pass is a keyword of Python
 	if spec.Argv[0] == "node" {
-		keys = keys[:1]
+		return readResult(printed, spec.Threshold, "pass")
 	}
-	return readResult(printed, spec.Threshold, keys...)
+	value := written(printed)
+	got, err := readResult(value, spec.Threshold, "pass", "pass_") // pass is a keyword of Python
+	// As in promptfoo, a dictionary's score is held against the threshold, which an object
+	// of JavaScript is not.
+	if least := spec.Threshold; err == nil && least != nil && strings.HasPrefix(string(value), "{") && got.Score < *least {
+		got.Pass, got.Reason = false, strings.TrimSuffix(fmt.Sprintf("the score %v is below the threshold %v: %s", got.Score, *least, got.Reason), ": ")
+	}
+	return got, err
+}
+
+// written returns the value that a text of Python stands for, as promptfoo takes it: true
+// or false in any case, an object as JSON, or a number. Others stay as they are.
+func written(printed json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(printed, &text) != nil {
+		return printed
+	}
+	value := json.RawMessage(text)
+	if lower := strings.ToLower(text); lower == "true" || lower == "false" {
+		return json.RawMessage(lower)
+	}
+	if _, isNumber := document.ParseNumber(value); isNumber || strings.HasPrefix(text, "{") && json.Valid(value) {
+		return value
+	}
+	return printed
 }
 
 // transform passes an answer, as JSON, through the steps of transforms. The result is

@@ -27,12 +27,17 @@ func (Function) Kind() string { return "function" }
 // Version returns the version of the program's input and output, and of its visible
 // files. Since 2, it only sees the digested files. Since 3 a score that a
 // function gives is the same with Not. Since 4 an answer that was cut off is an error of an
-// inverted one that holds. One more since a score that is not a number is an error.
+// inverted one that holds. One more since a score that is not a number is an error. One
+// more with a threshold that Python's dictionaries are held against.
 func (f Function) Version() int {
+	version := 3
 	if f.Not {
-		return 5
+		version = 5
 	}
-	return 3
+	if f.Threshold != nil && len(f.Argv) > 0 && f.Argv[0] != "node" {
+		version++
+	}
+	return version
 }
 
 // Roles returns nil: no model is asked.

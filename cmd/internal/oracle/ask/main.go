@@ -18,7 +18,7 @@ import (
 var files = []struct {
 	name  string
 	write func(node, modules, out string) error
-}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"graded.txt", grade}, {"promptfoo.txt", ask(oracle.Rows)}, {"words.txt", ask(oracle.WordRows)}}
+}{{"nunjucks.jsonl", fill}, {"cells.jsonl", readCells}, {"structures.jsonl", structures}, {"agentv.jsonl", suites}, {"graded.txt", grade}, {"promptfoo.txt", ask(oracle.Rows)}, {"words.txt", ask(oracle.WordRows)}, {"python.txt", ask(oracle.PythonRows)}}
 
 func main() {
 	modules := flag.String("modules", "node_modules", "the folder in which npm installed promptfoo and agentv")
