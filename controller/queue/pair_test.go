@@ -219,7 +219,8 @@ func TestAPairWhoseWorkerEndsInBetween(t *testing.T) {
 // last that the task may have.
 func testPairInBetween(t *testing.T, half int, atOnce, isLost bool) {
 	url := tables.URL(t)
-	q, db, store := open(t, url), outside(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	q, store := open(t, url), ledgertest.Open(t, ledger.Config{Path: url})
+	db, taking := outside(t, url), outside(t, url) // a connection serves one goroutine
 	b := queue.Batch{Class: queue.Interactive}
 	sessions := map[string]*run.Session{}
 	for _, name := range []string{"head", "base"} {
@@ -247,7 +248,7 @@ func testPairInBetween(t *testing.T, half int, atOnce, isLost bool) {
 		if tries++; tries == 1 {
 			_, err := judgeHalf(ctx, parts[half], done[half])
 			if isLost { // it is as if its workers had ended
-				db.exec("UPDATE river_job SET attempted_by = '{gone}', attempt = max_attempts")
+				taking.exec("UPDATE river_job SET attempted_by = '{gone}', attempt = max_attempts")
 				<-ctx.Done()
 			}
 			return queue.Judged{}, errors.Join(err, errors.New("the worker ends"))
