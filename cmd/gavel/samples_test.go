@@ -141,7 +141,7 @@ targets:
 			}
 			passing := samples - misses
 			if name == "checks" && want == verdict.Pass {
-				passing = samples // the reason is that of the keywords
+				passing = samples // the keywords give the reason
 			}
 			got := verdicts[strings.ReplaceAll(form.file, "N", fmt.Sprint(misses))]
 			if share := fmt.Sprintf("(%d of %d samples pass", passing, samples); !strings.HasPrefix(got, string(want)+", ") || !strings.Contains(got, share) {

@@ -175,7 +175,7 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 
 // ComparedWith returns the commit that head is compared with where it goes to a branch with
 // this tip: their merge base or, without a commit in common, the tip, as forges compare.
-// The error is that of MergeBase.
+// It returns the errors of MergeBase.
 func (r *Repository) ComparedWith(ctx context.Context, tip, head string) (commit string, related bool, err error) {
 	commit, err = r.MergeBase(ctx, tip, head)
 	if errors.Is(err, ErrUnrelated) && !errors.Is(err, ErrShallow) {

@@ -58,7 +58,7 @@ type opaqueContent struct {
 	Calls map[string]json.RawMessage `json:"calls,omitempty"`
 	// Content is an answer of Anthropic's as it came.
 	Content json.RawMessage `json:"content,omitempty"`
-	// Items are those of a response about tools that the vendor ran, as they came.
+	// Items tell, as they came, which tools the vendor ran for a response.
 	Items []json.RawMessage `json:"items,omitempty"`
 }
 

@@ -79,7 +79,7 @@ func alone(c *schema.Case, s Sample) Result {
 	return DecideCase(&schema.Case{Evaluators: c.Evaluators, Policy: schema.Policy{Bands: c.Policy.Bands}}, []Sample{s})
 }
 
-// worst returns the lowest verdict among those of the samples by themselves.
+// worst decides on each sample alone, and returns the lowest of the verdicts.
 func worst(c *schema.Case, judged []Sample) Verdict {
 	lowest := Pass
 	for _, s := range judged {

@@ -334,7 +334,7 @@ func TestAProgramThatIsNotThere(t *testing.T) {
 // it has to be installed.
 func TestPythonIsPython3(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("programs have endings there")
+		t.Skip("Windows starts a program by its ending, so that a file python3 does not count as one")
 	}
 	path := t.TempDir()
 	for name, program := range map[string]string{"python3": "sh", "git": "git"} {
