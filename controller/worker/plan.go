@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/config"
@@ -38,7 +39,16 @@ type runPlan struct {
 	users, used int
 
 	mu       sync.Mutex
-	sessions map[string]*run.Session // guarded by mu
+	sessions map[string]*session // guarded by mu
+}
+
+// A session is a run's session with the number of tasks that it judges.
+type session struct {
+	*run.Session
+	// The fields below are guarded by the plan's mu. idle ends the session some time after
+	// its last task; nil before the end of the first one.
+	tasks int
+	idle  *time.Timer
 }
 
 // A side is head or base with its cases.
@@ -92,7 +102,7 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 		return errors.Join(err, p.close())
 	}
 	p.ends = append(p.ends, end)
-	p.prepared, p.sessions = prepared, map[string]*run.Session{}
+	p.prepared, p.sessions = prepared, map[string]*session{}
 	p.budget = p.about.budgetOf(prepared.Request().HeadTrust)
 	p.index(host)
 	return nil
@@ -171,27 +181,58 @@ func (p *runPlan) job(t queue.Part) (run.Job, *side, error) {
 }
 
 // session returns the session for cases of a side of the run that need the same targets.
-func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.Job) (*run.Session, error) {
+// The caller calls end after its task.
+func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.Job) (_ *run.Session, end func(), err error) {
 	s := p.sides[t.Side]
 	targets, err := s.roster.Targets([]run.Job{job})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key := id + "\x00" + t.Side + "\x00" + names(targets)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if there := p.sessions[key]; there != nil {
-		return there, nil
+	used := p.sessions[key]
+	if used == nil {
+		j := p.judge
+		made, err := run.Begin(context.WithoutCancel(ctx), run.Config{
+			Ledger: j.cfg.Ledger, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
+			Budget: p.budget, Revision: t.Revision, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		used = &session{Session: made}
+		p.sessions[key] = used
 	}
-	j := p.judge
-	made, err := run.Begin(context.WithoutCancel(ctx), run.Config{
-		Ledger: j.cfg.Ledger, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
-		Budget: p.budget, Revision: t.Revision, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
-	})
-	if err == nil {
-		p.sessions[key] = made
+	used.keep()
+	used.tasks++
+	return used.Session, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if used.tasks--; used.tasks == 0 {
+			used.idle = time.AfterFunc(p.judge.cfg.Idle, func() { p.expire(key, used) })
+		}
+	}, nil
+}
+
+// keep takes back that the session ends by itself.
+func (s *session) keep() {
+	if s.idle != nil {
+		s.idle.Stop()
 	}
-	return made, err
+}
+
+// expire ends a session that has no task any more.
+func (p *runPlan) expire(key string, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.tasks > 0 || p.sessions[key] != s {
+		return
+	}
+	delete(p.sessions, key)
+	if err := s.Close(context.Background()); err != nil {
+		p.judge.cfg.Log("end a run: " + err.Error())
+	}
 }
 
 // close ends the sessions, the programs and the repository.
@@ -200,6 +241,7 @@ func (p *runPlan) close() error {
 	defer p.mu.Unlock()
 	var errs []error
 	for _, s := range p.sessions {
+		s.keep()
 		errs = append(errs, s.Close(context.Background()))
 	}
 	p.sessions = nil

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/queue"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/worker"
@@ -35,6 +37,59 @@ func TestTasksOfARunShareASession(t *testing.T) {
 	}
 	if n := j.Sessions(); n != 0 {
 		t.Errorf("%d sessions are left", n)
+	}
+}
+
+// TestAnIdleSessionEnds, although its plan is kept: nothing is a run in progress without
+// a task, and the next task begins another one.
+func TestAnIdleSessionEnds(t *testing.T) {
+	b := newFixture(t)
+	b.cfg.Idle = time.Millisecond
+	j := worker.New(b.cfg)
+	for range 2 {
+		if out, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{}); err != nil || out.Result.Verdict != verdict.Pass {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if err := ledgertest.Finished(t.Context(), b.cfg.Ledger); err != nil {
+			t.Error(err)
+		}
+		if n := j.Sessions(); n != 0 {
+			t.Errorf("%d sessions have no task", n)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestASessionWithATask outlasts another task that ends.
+func TestASessionWithATask(t *testing.T) {
+	b := newFixture(t)
+	b.cfg.Idle = time.Millisecond
+	j := worker.New(b.cfg)
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	b.before = func(prompt string) {
+		if prompt == "Hello" {
+			close(asked)
+			<-goOn
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := j.Judge(t.Context(), b.task, b.about, queue.Completions{})
+		done <- err
+	}()
+	<-asked
+	if _, err := j.Judge(t.Context(), b.later, b.about, queue.Completions{}); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if n := j.Sessions(); n != 1 {
+		t.Errorf("%d sessions while a case is judged, want 1", n)
+	}
+	close(goOn)
+	if err := errors.Join(<-done, j.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -52,6 +52,9 @@ type Config struct {
 	LookupEnv func(name string) (string, bool)
 	// Limiters keep calls within the limits of targets. Defaults to this process's own.
 	Limiters *limit.Limiters
+	// Idle is how long a session outlasts its last task: each one is a run in progress that
+	// gives signs of life. Defaults to 2 s.
+	Idle time.Duration
 	// Log is called with a log line.
 	Log func(line string)
 }
@@ -74,6 +77,7 @@ type Judge struct {
 
 // New returns a Judge. The caller calls Close after the last task.
 func New(cfg Config) *Judge {
+	cfg.Idle = cmp.Or(cfg.Idle, 2*time.Second)
 	return &Judge{cfg: cfg, limiters: cmp.Or(cfg.Limiters, &limit.Limiters{}), plans: map[string]*runPlan{}}
 }
 
@@ -90,6 +94,7 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 	if err != nil {
 		return queue.Judged{}, err
 	}
+	defer own.end()
 	if task.Partner == nil {
 		out, err := own.judge(ctx)
 		return queue.Judged{Outcome: out}, err
@@ -98,6 +103,7 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 	if err != nil {
 		return queue.Judged{}, err
 	}
+	defer other.end()
 	if own.lacks == nil && other.lacks == nil {
 		both, err := run.JudgePair(ctx, own.SessionJob, other.SessionJob)
 		return queue.Judged{Outcome: both[0], Partner: &both[1]}, err
@@ -111,13 +117,14 @@ func (j *Judge) Judge(ctx context.Context, task queue.Task, about json.RawMessag
 }
 
 // A prepared is a case that is ready to be judged, or the outcome of one that this worker
-// lacks something for.
+// lacks something for. The caller calls end when it is judged.
 type prepared struct {
 	run.SessionJob
 	lacks *run.Outcome
+	end   func()
 }
 
-// prepare finds a case and begins its session.
+// prepare finds a case and begins its session, unless one is in progress.
 func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part, done *run.Completion) (prepared, error) {
 	job, side, err := p.job(part)
 	if err != nil {
@@ -125,10 +132,11 @@ func (p *runPlan) prepare(ctx context.Context, id string, part queue.Part, done 
 	}
 	if why := side.requirement.Missing(job.Case, job.Target); why != "" {
 		why = "on the worker, " + why
-		return prepared{lacks: &run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}}, nil
+		lacks := &run.Outcome{Key: job.Case.Key, Unrun: why, Result: verdict.Result{Verdict: verdict.Error, Reason: why}}
+		return prepared{lacks: lacks, end: func() {}}, nil
 	}
-	s, err := p.session(ctx, id, part, job)
-	return prepared{SessionJob: run.SessionJob{Session: s, Job: job, Completion: done}}, err
+	s, end, err := p.session(ctx, id, part, job)
+	return prepared{SessionJob: run.SessionJob{Session: s, Job: job, Completion: done}, end: end}, err
 }
 
 // judge judges the case alone.

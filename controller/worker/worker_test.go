@@ -38,18 +38,23 @@ type fixture struct {
 	cfg     worker.Config
 	about   json.RawMessage
 	task    queue.Task
+	later   queue.Task // of another case
 	fetches int
 	calls   atomic.Int64
+	before  func(prompt string) // called before each call; nil is not called
 }
 
 // A counted target counts its calls.
 type counted struct {
 	target.Target
-	calls *atomic.Int64
+	*fixture
 }
 
 func (c counted) Respond(ctx context.Context, req target.Request) (target.Reply, error) {
 	c.calls.Add(1)
+	if c.before != nil {
+		c.before(req.Messages[len(req.Messages)-1].Content)
+	}
 	return c.Target.Respond(ctx, req)
 }
 
@@ -60,6 +65,7 @@ func newFixture(t *testing.T) *fixture {
 		"gavel.yaml":                               settings,
 		"test_definitions/talk/domain.json":        `{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`,
 		"test_definitions/talk/level_1/hello.json": `{"id": "hello", "name": "Hello", "prompt": "Hello", "expected": {"keywords": ["hi"]}}`,
+		"test_definitions/talk/level_1/later.json": `{"id": "later", "name": "Later", "prompt": "Later", "expected": {"keywords": ["hi"]}}`,
 	})
 	b := &fixture{}
 	fetch := func(_ context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
@@ -77,7 +83,7 @@ func newFixture(t *testing.T) *fixture {
 		Host: func(context.Context, *controller.Prepared, int) (controller.Host, func() error, error) {
 			return controller.Opener(func(cfg config.Target, c controller.Checkout) (target.Target, error) {
 				opened, err := target.New(cfg, target.Env{Files: c.FS})
-				return counted{opened, &b.calls}, err
+				return counted{opened, b}, err
 			}), func() error { return nil }, nil
 		},
 		LookupEnv: func(string) (string, bool) { return "", false },
@@ -104,13 +110,15 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, trust := p.Plan.Rows[0], p.Request().HeadTrust
-	b.about = about
-	b.task = queue.Task{
-		Run: "in-the-queue", Part: queue.Part{Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
-			Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
-		},
+	trust := p.Request().HeadTrust
+	task := func(row plan.Row) queue.Task {
+		return queue.Task{
+			Run: "in-the-queue", Part: queue.Part{Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
+				Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
+			},
+		}
 	}
+	b.about, b.task, b.later = about, task(p.Plan.Rows[0]), task(p.Plan.Rows[1])
 	return b
 }
 
