@@ -16,7 +16,7 @@ import (
 // TestAnOutageIsTriedAgain: where many cases end in one error, the outage is over when they
 // are measured again, and the pull request is judged as if there had been none. Cases
 // that fail with one reply are not taken for an outage: each is measured again by itself. Both
-// hold for a run that is interrupted as well.
+// hold for a run that is interrupted as well. The answers that were replaced stay stored.
 func TestAnOutageIsTriedAgain(t *testing.T) {
 	const struck = 6
 	for _, tt := range []struct {
@@ -75,6 +75,14 @@ func TestAnOutageIsTriedAgain(t *testing.T) {
 				}
 				if got := len(r.Remeasured.Outages); tt.status != 0 && got != 1 {
 					t.Errorf("interrupted at call %d: %d outages are told, want 1", k, got)
+				}
+				if k < 0 && tt.status != 0 {
+					if r.Remeasured.Retaken <= struck {
+						t.Errorf("%d measurements are taken again, want answers among them", r.Remeasured.Retaken)
+					}
+					if lost, err := s.Lose(t.Context()); err != nil || lost > 0 {
+						t.Errorf("%d answers are not stored, %v", lost, err)
+					}
 				}
 				if k < 0 && tt.status == 0 && r.Remeasured.Retaken > 0 {
 					t.Errorf("%d replies are taken again because of what they said", r.Remeasured.Retaken)
