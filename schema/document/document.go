@@ -38,6 +38,8 @@ type Document struct {
 	flawed bool
 	// file says that this is all of a file.
 	file bool
+	// values counts the values of a text that was parsed.
+	values int
 }
 
 // A node is one value of a document.
@@ -86,8 +88,8 @@ func Parse(file string, data []byte) (*Document, []schema.Problem) { return pars
 
 // parseFile is Parse with a bound for .cue files.
 func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []schema.Problem) {
-	if most := Limit(file); len(data) > most {
-		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), int64(most))}
+	if most := Limit(file); int64(len(data)) > most {
+		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), most)}
 	}
 	if at := conflict(data); at > 0 {
 		return nil, []schema.Problem{errorAt(
@@ -96,6 +98,14 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 	}
 	if path.Ext(file) == ".jsonl" && !isUTF16(data) {
 		return parseLines(file, data)
+	}
+	if doc, problems, isList := parseItems(file, data); isList {
+		return doc, problems
+	}
+	if len(data) > schema.MaxFile {
+		if found := tooManySigns(file, data); len(found) > 0 {
+			return nil, found
+		}
 	}
 	doc, problems := parse(data, textIndex{file: file, lines: strings.Split(string(data), "\n")}, budget)
 	if doc != nil {
@@ -127,12 +137,13 @@ func parse(data []byte, text textIndex, budget *cuefile.Budget) (*Document, []sc
 // build converts a parser's tree to a document.
 func build(expr ast.Expr, text textIndex) (*Document, []schema.Problem) {
 	b := builder{textIndex: text}
+	b.last = &linePlace{}
 	root := b.node(expr, 0)
 	problems := schema.SortProblems(append(root.allFlaws(), b.problems...))
 	if len(b.problems) > 0 {
 		return nil, problems
 	}
-	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0}, problems
+	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0, values: b.nodes}, problems
 }
 
 // allFlaws returns the flaws of the value and everything in it.
@@ -155,13 +166,32 @@ type textIndex struct {
 	first int // how many lines of the file are before
 	// before is how many code points of the first line are before.
 	before int
+	// last is the last place in a line, from which the next one is counted: else a long line
+	// would be counted for each of its values. It may be nil.
+	last *linePlace
+}
+
+// A linePlace is a place in a line, counted in bytes and in code points.
+type linePlace struct{ line, bytes, runes int }
+
+// count returns the code points of a line before a byte of it.
+func (p *linePlace) count(number int, line string, bytes int) int {
+	if p == nil {
+		return utf8.RuneCountInString(line[:bytes])
+	}
+	if p.line != number || p.bytes > bytes {
+		*p = linePlace{line: number}
+	}
+	p.runes += utf8.RuneCountInString(line[p.bytes:bytes])
+	p.bytes = bytes
+	return p.runes
 }
 
 func (s textIndex) position(p token.Pos) schema.Position {
 	pos := schema.Position{File: s.file, Line: max(p.Line(), 1), Column: max(p.Column(), 1)}
 	if pos.Line <= len(s.lines) {
 		line := s.lines[pos.Line-1]
-		pos.Column = 1 + utf8.RuneCountInString(line[:min(pos.Column-1, len(line))])
+		pos.Column = 1 + s.last.count(pos.Line, line, min(pos.Column-1, len(line)))
 	}
 	if pos.Line == 1 {
 		pos.Column += s.before
@@ -209,6 +239,7 @@ func (b *builder) unread(n *node, rule, message, hint string) {
 
 func (b *builder) node(expr ast.Expr, depth int) *node {
 	n := &node{pos: b.position(expr.Pos()), kind: nullNode, scalar: "null"}
+	begin := b.last.bytes
 	b.nodes++
 	switch {
 	case depth > maxDepth:
@@ -230,10 +261,10 @@ func (b *builder) node(expr ast.Expr, depth int) *node {
 			n.items = append(n.items, b.node(e, depth+1))
 		}
 	case *ast.BasicLit:
-		b.scalar(n, x, "")
+		b.scalar(n, writtenScalar{x, "", begin})
 	case *ast.UnaryExpr:
 		if lit, ok := x.X.(*ast.BasicLit); ok && x.Op == token.SUB {
-			b.scalar(n, lit, "-")
+			b.scalar(n, writtenScalar{lit, "-", begin})
 		}
 	default:
 		b.fail(expr.Pos(), "syntax", "this is not a plain value", "write a string, number, list or object")
@@ -266,7 +297,14 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 	}
 }
 
-func (b *builder) scalar(n *node, lit *ast.BasicLit, sign string) {
+// A writtenScalar is a scalar with its sign, and the byte of its line at which it begins.
+type writtenScalar struct {
+	*ast.BasicLit
+	sign  string
+	begin int
+}
+
+func (b *builder) scalar(n *node, lit writtenScalar) {
 	switch lit.Kind {
 	case token.STRING:
 		text, err := literal.Unquote(lit.Value)
@@ -285,14 +323,15 @@ func (b *builder) scalar(n *node, lit *ast.BasicLit, sign string) {
 		}
 		n.kind, n.scalar = stringNode, string(raw)
 	case token.INT, token.FLOAT:
-		b.number(n, lit, sign)
+		b.number(n, lit)
 	case token.TRUE, token.FALSE:
 		n.kind, n.scalar = boolNode, lit.Value
-		n.written = b.plain(n)
+		n.written = b.plain(n, lit.begin)
 	}
 }
 
-func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
+func (b *builder) number(n *node, lit writtenScalar) {
+	sign := lit.sign
 	var info literal.NumInfo
 	if name := strings.ToLower(strings.TrimLeft(lit.Value, "+-.")); name == "inf" || name == "nan" { // as YAML has them
 		b.unread(n, "not-finite", "the number is not finite", "write a finite number")
@@ -312,7 +351,7 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 		return
 	}
 	n.kind, n.scalar = numberNode, text
-	n.written = b.plain(n)
+	n.written = b.plain(n, lit.begin)
 	if strings.HasPrefix(lit.Value, "0o") && !strings.HasPrefix(n.written, "0o") && n.written != "" {
 		numbers := n.scalar
 		if meant := sign + strings.TrimLeft(strings.TrimPrefix(n.written, sign), "0"); meant != sign && meant != n.scalar {
@@ -325,15 +364,15 @@ func (b *builder) number(n *node, lit *ast.BasicLit, sign string) {
 	}
 }
 
-// plain returns the source text of a YAML scalar if it differs from its value, else an
-// empty string. In other languages they never differ.
-func (b *builder) plain(n *node) string {
+// plain returns the source text of a YAML scalar, which begins at a byte of its line, if it
+// differs from its value, else an empty string. In other languages they never differ.
+func (b *builder) plain(n *node, begin int) string {
 	line := n.pos.Line - b.first
 	if ext := path.Ext(b.file); ext != ".yaml" && ext != ".yml" || line > len(b.lines) {
 		return ""
 	}
-	rest := []rune(b.lines[line-1])
-	text := string(rest[min(n.pos.Column-1, len(rest)):])
+	text := b.lines[line-1]
+	text = text[min(begin, len(text)):]
 	if end := strings.IndexAny(text, " \t\r,]}#"); end >= 0 {
 		text = text[:end]
 	}

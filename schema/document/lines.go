@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -10,16 +11,41 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// maxLines is how many bytes a .jsonl file may have; each of its lines is
-// bounded like a definition of its own.
-const maxLines = 16 << 20
+const (
+	// maxLines is how many bytes a .jsonl file may have; each of its lines is
+	// bounded like a value of its own.
+	maxLines = 16 << 20
+	// maxText is how many bytes any other text with definitions, tests or prompts may have.
+	maxText = 8 << 20
+)
 
-// Limit is how many bytes a file of this name may have.
-func Limit(file string) int {
-	if path.Ext(file) == ".jsonl" {
+// Limit is how many bytes a file of this name may have. It is the one bound of what
+// definitions are read from; a file that it does not name may have [schema.MaxFile].
+func Limit(file string) int64 {
+	switch path.Ext(file) {
+	case ".jsonl":
 		return maxLines
+	case ".json", ".yaml", ".yml", ".csv":
+		return maxText
 	}
 	return schema.MaxFile
+}
+
+// signs are those of which every value of JSON and YAML has one before it, apart from the
+// first.
+const signs = "\n,:-[{?"
+
+// tooManySigns refuses a large text that would have more values than the largest text of
+// [schema.MaxFile], before a parser builds them.
+func tooManySigns(file string, data []byte) []schema.Problem {
+	n := 0
+	for _, sign := range []byte(signs) {
+		n += bytes.Count(data, []byte{sign})
+	}
+	if n <= schema.MaxFile {
+		return nil
+	}
+	return []schema.Problem{errorAt(startOf(file), "too-many-values", fmt.Sprintf("the file has %d signs that may begin a value (line breaks and any of %s), and a file of more than %d KiB may have %d", n, signs[1:], schema.MaxFile>>10, schema.MaxFile), "split it, or write the tests into a file that is nothing but a list of them")}
 }
 
 // parseLines reads a .jsonl file: every non-blank line is an item of the document. An
@@ -27,16 +53,17 @@ func Limit(file string) int {
 func parseLines(file string, data []byte) (*Document, []schema.Problem) {
 	doc := &Document{File: file, root: &node{pos: startOf(file), kind: listNode}}
 	var problems []schema.Problem
-	for i, line := range bytes.Split(data, []byte("\n")) {
+	i := -1
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		i++
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		item, found := parseLine(line, textIndex{file: file, lines: []string{string(line)}, first: i})
 		problems = append(problems, found...)
-		if item != nil {
-			doc.lines, doc.flawed = append(doc.lines, item), doc.flawed || item.flawed
-			doc.root.items = append(doc.root.items, item.root)
+		if over := doc.add(item, schema.Position{File: file, Line: i + 1, Column: 1}); over != nil {
+			return nil, over
 		}
 	}
 	if len(problems)+len(doc.lines) == 0 {
@@ -51,6 +78,29 @@ func parseLines(file string, data []byte) (*Document, []schema.Problem) {
 		}
 	}
 	return doc, schema.SortProblems(problems)
+}
+
+const (
+	// maxItems bounds the items of a list whose items are read one by one, and maxListed the
+	// values of all of them together.
+	maxItems  = 200_000
+	maxListed = 10 * maxValues
+)
+
+// add adds an item, unless it is nil. A problem is that there are too many.
+func (d *Document) add(item *Document, at schema.Position) []schema.Problem {
+	if item == nil {
+		return nil
+	}
+	switch d.values += item.values; {
+	case len(d.lines) == maxItems:
+		return []schema.Problem{errorAt(at, "too-many-values", fmt.Sprintf("the list has more than %d items", maxItems), "split it")}
+	case d.values > maxListed:
+		return []schema.Problem{errorAt(at, "too-many-values", fmt.Sprintf("the list has more than %d values up to here", maxListed), "split it")}
+	}
+	d.lines, d.flawed = append(d.lines, item), d.flawed || item.flawed
+	d.root.items = append(d.root.items, item.root)
+	return nil
 }
 
 func parseLine(line []byte, text textIndex) (*Document, []schema.Problem) {

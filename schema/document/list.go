@@ -4,30 +4,37 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// ParseTests is [Parse] for a file of tests. A list in JSON may be as large as [TableLimit]
-// says; each of its items is bounded like a definition of its own.
-func ParseTests(file string, data []byte) (*Document, []schema.Problem) {
-	if path.Ext(file) != ".json" || len(data) <= schema.MaxFile || int64(len(data)) > TableLimit(file) || isUTF16(data) {
-		return Parse(file, data)
+// parseItems reads a large list of JSON or YAML item by item, each bounded like a value of
+// its own; nil for a text that is no such list.
+func parseItems(file string, data []byte) (doc *Document, problems []schema.Problem, isList bool) {
+	switch ext := path.Ext(file); {
+	case len(data) <= schema.MaxFile || isUTF16(data):
+		return nil, nil, false
+	case ext == ".json":
+		return parseList(file, data)
+	case ext == ".yaml" || ext == ".yml":
+		return parseYAMLList(file, data)
 	}
-	return parseList(file, data)
+	return nil, nil, false
 }
 
 // parseList reads the items of a list in JSON one by one. An unreadable item is skipped and
 // does not affect the others.
-func parseList(file string, data []byte) (*Document, []schema.Problem) {
+func parseList(file string, data []byte) (*Document, []schema.Problem, bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	doc := &Document{File: file, root: &node{pos: startOf(file), kind: listNode}}
 	from := json.NewDecoder(bytes.NewReader(data))
 	if open, err := from.Token(); err != nil || open != json.Delim('[') {
-		return Parse(file, data) // which names its size, or the mistake
+		return nil, nil, false
 	}
 	place := textIndex{file: file}
 	read := 0
@@ -36,32 +43,116 @@ func parseList(file string, data []byte) (*Document, []schema.Problem) {
 		var raw json.RawMessage
 		if err := from.Decode(&raw); err != nil {
 			end, err := wrongAt(data, int(from.InputOffset()), err)
-			return nil, []schema.Problem{listMistake(place.after(data[read:max(read, end)]), err)}
+			return nil, []schema.Problem{listMistake(place.after(data[read:max(read, end)]), err)}, true
 		}
 		begun := int(from.InputOffset()) - len(raw)
 		place, read = place.after(data[read:begun]), begun
 		item, found := place.item(raw)
-		if problems = append(problems, found...); item != nil {
-			doc.lines, doc.flawed = append(doc.lines, item), doc.flawed || item.flawed
-			doc.root.items = append(doc.root.items, item.root)
+		problems = append(problems, found...)
+		if over := doc.add(item, place.start()); over != nil {
+			return nil, over, true
 		}
 	}
 	if _, err := from.Token(); err != nil {
-		return nil, []schema.Problem{listMistake(place.after(data[read:]), err)}
+		return nil, []schema.Problem{listMistake(place.after(data[read:]), err)}, true
 	}
 	if rest := bytes.TrimSpace(data[from.InputOffset():]); len(rest) > 0 {
-		return nil, []schema.Problem{listMistake(place.after(data[read:from.InputOffset()]), errors.New("text behind the end of the list"))}
+		return nil, []schema.Problem{listMistake(place.after(data[read:from.InputOffset()]), errors.New("text behind the end of the list"))}, true
 	}
-	return doc, schema.SortProblems(problems)
+	return doc, schema.SortProblems(problems), true
+}
+
+// parseYAMLList reads the items of a list in YAML one by one: each begins with a hyphen in the
+// column of the first. An unreadable item is skipped and does not affect the others.
+func parseYAMLList(file string, data []byte) (*Document, []schema.Problem, bool) {
+	doc := &Document{File: file, root: &node{pos: startOf(file), kind: listNode}}
+	var problems []schema.Problem
+	item := yamlItem{file: file}
+	end := func() (over []schema.Problem) {
+		if item.text == nil {
+			return nil
+		}
+		read, found := item.parse()
+		problems = append(problems, found...)
+		return doc.add(read, item.start())
+	}
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		column, begins := hyphen(line)
+		switch {
+		case item.text == nil && isBlank(line):
+			continue
+		case item.text == nil && !begins:
+			return nil, nil, false
+		case item.text != nil && (!begins || column != item.column):
+			item.text = append(item.text, line...)
+			continue
+		}
+		if over := end(); over != nil {
+			return nil, over, true
+		}
+		item = yamlItem{file: file, first: number, column: column, text: slices.Clone(line)}
+		item.text[column] = ' ' // the rest keeps its places
+	}
+	if over := end(); over != nil {
+		return nil, over, true
+	}
+	return doc, schema.SortProblems(problems), item.text != nil
+}
+
+// isBlank reports whether a line before a list in YAML has nothing of it.
+func isBlank(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) == 0 || line[0] == '#' || string(line) == "---"
+}
+
+// hyphen returns the column of the hyphen with which a line begins an item of a list.
+func hyphen(line []byte) (column int, ok bool) {
+	rest := bytes.TrimLeft(line, " ")
+	return len(line) - len(rest), len(rest) > 0 && rest[0] == '-' && (len(rest) == 1 || bytes.IndexByte([]byte(" \t\r\n"), rest[1]) >= 0)
+}
+
+// A yamlItem is the text of an item of a list, whose hyphen is replaced with a space.
+type yamlItem struct {
+	file          string
+	first, column int
+	text          []byte
+}
+
+func (i yamlItem) start() schema.Position {
+	return schema.Position{File: i.file, Line: i.first, Column: i.column + 1}
+}
+
+// parse reads the item.
+func (i yamlItem) parse() (*Document, []schema.Problem) {
+	if len(i.text) > schema.MaxFile {
+		return nil, []schema.Problem{tooLarge(i.start(), "the item", int64(len(i.text)), schema.MaxFile)}
+	}
+	if len(bytes.TrimSpace(i.text)) == 0 {
+		return nil, []schema.Problem{errorAt(i.start(), "empty-item", "the item has no value", "write it behind the hyphen, or remove the hyphen")}
+	}
+	doc, problems := parse(i.text, textIndex{file: i.file, lines: strings.Split(string(i.text), "\n"), first: i.first - 1}, nil)
+	for k, p := range problems {
+		if strings.Contains(p.Message, "unknown anchor") {
+			problems[k].Hint = fmt.Sprintf("write the value out: the items of a list of more than %d KiB are read one by one, and know no anchor of another", schema.MaxFile>>10)
+		}
+	}
+	return doc, problems
 }
 
 // item reads one item of a list at its place.
 func (s textIndex) item(raw json.RawMessage) (*Document, []schema.Problem) {
 	if len(raw) > schema.MaxFile {
-		return nil, []schema.Problem{tooLarge(schema.Position{File: s.file, Line: s.first + 1, Column: s.before + 1}, "the item", int64(len(raw)), schema.MaxFile)}
+		return nil, []schema.Problem{tooLarge(s.start(), "the item", int64(len(raw)), schema.MaxFile)}
 	}
 	s.lines = strings.Split(string(raw), "\n")
 	return parse(raw, s, nil)
+}
+
+// start returns the place at which the text begins.
+func (s textIndex) start() schema.Position {
+	return schema.Position{File: s.file, Line: s.first + 1, Column: s.before + 1}
 }
 
 // after returns the place behind a text that begins at one.
@@ -87,6 +178,5 @@ func wrongAt(data []byte, from int, err error) (int, error) {
 
 // listMistake is the problem of a list that cannot be read to its end.
 func listMistake(at textIndex, err error) schema.Problem {
-	place := schema.Position{File: at.file, Line: at.first + 1, Column: at.before + 1}
-	return errorAt(place, "syntax", "not valid JSON: "+strings.TrimPrefix(err.Error(), "json: "), "correct it at this place, or write each test into a line of its own and name the file .jsonl")
+	return errorAt(at.start(), "syntax", "not valid JSON: "+strings.TrimPrefix(err.Error(), "json: "), "correct it at this place, or write each test into a line of its own and name the file .jsonl")
 }

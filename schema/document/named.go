@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 const (
@@ -23,6 +26,45 @@ type Selection struct {
 	// Folder is the folder to walk; Fits selects its files.
 	Folder string
 	Fits   func(file string) bool
+}
+
+// Matching returns the files that a name with wildcards or sets in braces means, each once, as
+// absolute paths of the repository. The folders are read again if a file is added to them.
+func (s Source) Matching(at schema.Position, name string) (files, folders []string, problems []schema.Problem) {
+	patterns, ok := wildcard.Alternatives(name)
+	if !ok {
+		return nil, nil, []schema.Problem{errorAt(at, "too-many-files", fmt.Sprintf("the braces of %q mean too many names", clip(name)), "use fewer sets in braces, or *")}
+	}
+	seen := map[string]bool{}
+	for _, pattern := range patterns {
+		pattern = s.fromRoot(at, pattern)
+		if !fs.ValidPath(pattern) {
+			return nil, nil, []schema.Problem{errorAt(at, "path-escapes", fmt.Sprintf("the path %q leaves the repository", clip(name)), "name files inside it; a leading / means the repository root")}
+		}
+		folder := path.Dir(pattern)
+		for wildcard.IsGlob(folder) {
+			folder = path.Dir(folder)
+		}
+		found, wrong := s.Select(Selection{At: at, Name: name, Folder: folder, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
+		if len(wrong) > 0 {
+			return nil, nil, wrong
+		}
+		for _, file := range found {
+			if !seen[file] {
+				seen[file], files = true, append(files, file)
+			}
+		}
+		folders = append(folders, folder)
+	}
+	return files, folders, nil
+}
+
+// fromRoot returns a path that a definition names as one of the repository.
+func (s Source) fromRoot(at schema.Position, name string) string {
+	if rooted, ok := strings.CutPrefix(name, "/"); ok {
+		return path.Clean(rooted)
+	}
+	return path.Join(path.Dir(at.File), name)
 }
 
 // Select returns the files of a selection, as absolute paths of the repository in the

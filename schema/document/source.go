@@ -190,7 +190,7 @@ func (s Source) nearest(file string) string {
 func Open(fsys fs.FS, file string) (*Document, []schema.Problem) { return open(fsys, file, nil) }
 
 func open(fsys fs.FS, file string, budget *cuefile.Budget) (*Document, []schema.Problem) {
-	data, err := schema.ReadFile(fsys, file, int64(Limit(file)))
+	data, err := schema.ReadFile(fsys, file, Limit(file))
 	unreadable, isFiles := Unreadable(file, err)
 	switch {
 	case !utf8.ValidString(file):

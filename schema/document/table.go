@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -14,23 +13,12 @@ import (
 )
 
 const (
-	// maxTable bounds the bytes of a table.
-	maxTable = 8 << 20
 	// maxTableRows bounds the rows of a table below its header.
 	maxTableRows = 20_000
 	// maxProblems bounds the problems that are reported about one table.
 	maxProblems = 20
 	ruleTable   = "csv"
 )
-
-// TableLimit returns the largest size of a file of tests or prompts in bytes. Tables, lists and
-// lines of JSON may be larger than definitions, since they have many rows.
-func TableLimit(name string) int64 {
-	if ext := path.Ext(name); ext == ".csv" || ext == ".json" {
-		return maxTable
-	}
-	return int64(Limit(name))
-}
 
 // A table is a header with the rows below it.
 type table struct {

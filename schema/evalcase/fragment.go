@@ -153,37 +153,44 @@ func (f *FragmentFinder) read(file string) namedSuite {
 type fragment struct {
 	// Files are absolute paths of the repository, sorted.
 	Files []string
-	// Folder is read again when a file is added to it.
-	Folder string
+	// Folders are read again when a file is added to them.
+	Folders []string
 	// Problems are errors, such as too many files; then there are no Files.
 	Problems []schema.Problem
+}
+
+// inputs are the folders as inputs of a role.
+func (f fragment) inputs(role string) []schema.Input {
+	var all []schema.Input
+	for _, folder := range f.Folders {
+		all = append(all, schema.Input{File: folder, Role: role})
+	}
+	return all
 }
 
 // expandFragment finds the files of a glob, or the case.yaml of each folder in a folder. It reports
 // false for the name of one file. written is the position of the name.
 func expandFragment(src document.Source, written schema.Position, name string) (fragment, bool) {
 	name = strings.TrimPrefix(name, "file://")
+	if wildcard.IsGlob(name) {
+		var out fragment
+		out.Files, out.Folders, out.Problems = src.Matching(written, name)
+		slices.Sort(out.Files)
+		return out, true
+	}
 	at := path.Join(path.Dir(written.File), name)
 	if rooted, ok := strings.CutPrefix(name, "/"); ok {
 		at = path.Clean(rooted)
 	}
-	isGlob := strings.ContainsAny(name, "*?[")
-	info, err := fs.Stat(src.FS, at)
-	if isFolder := err == nil && info.IsDir(); !isGlob && !isFolder || !fs.ValidPath(at) {
+	if info, err := fs.Stat(src.FS, at); err != nil || !info.IsDir() {
 		return fragment{}, false
 	}
-	out := fragment{Folder: at}
+	out := fragment{Folders: []string{at}}
 	fits := func(file string) bool {
 		dir, base := path.Split(file)
 		return path.Dir(path.Clean(dir)) == at && (base == "case.yaml" || base == "case.yml")
 	}
-	if isGlob {
-		for strings.ContainsAny(out.Folder, "*?[") {
-			out.Folder = path.Dir(out.Folder)
-		}
-		fits = func(file string) bool { return wildcard.Match(at, file) }
-	}
-	out.Files, out.Problems = src.Select(document.Selection{At: written, Name: name, Folder: out.Folder, Fits: fits})
+	out.Files, out.Problems = src.Select(document.Selection{At: written, Name: name, Folder: at, Fits: fits})
 	slices.Sort(out.Files)
 	return out, true
 }

@@ -65,16 +65,27 @@ func TestExpandFragment(t *testing.T) {
 		{"/a/cases", "/a/cases/f/case.yaml /a/cases/n/case.yaml", "a/cases"},
 		{"**/case.yaml", "/a/cases/f/case.yaml /a/cases/n/case.yaml", "a"},
 		{"none/*.yaml", "", "a/none"},
+		{"{more,../a}/{one,other}.yaml", "/a/more/one.yaml /a/one.yaml /a/other.yaml", "a/more a/more a a"},
 		{"more", "", "a/more"},
 	} {
 		got, ok := expandFragment(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, tt.name)
-		if !ok || strings.Join(got.Files, " ") != tt.want || got.Folder != tt.folder {
+		if !ok || strings.Join(got.Files, " ") != tt.want || strings.Join(got.Folders, " ") != tt.folder {
 			t.Errorf("%s stands for %v, %v; want %s, which are looked for in %s", tt.name, got, ok, tt.want, tt.folder)
 		}
 	}
-	for _, name := range []string{"cases.jsonl", "gone", "../../x", "../../*.yaml"} {
+	for _, name := range []string{"cases.jsonl", "gone", "../../x"} {
 		if got, ok := expandFragment(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name); ok {
 			t.Errorf("%s stands for %v, want for itself", name, got)
+		}
+	}
+}
+
+// TestFragmentThatLeaves: a pattern that leaves the repository, or means too many names, is an error.
+func TestFragmentThatLeaves(t *testing.T) {
+	for name, want := range map[string]string{"../../*.yaml": "leaves the repository", "{more,../../x}/*.yaml": "leaves the repository", strings.Repeat("{a,b}", 9): "mean too many names"} {
+		got, _ := expandFragment(document.Source{FS: repository()}, schema.Position{File: "a/suite.yaml"}, name)
+		if len(got.Files) > 0 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Message, want) {
+			t.Errorf("%s stands for %v, want an error that it %s", name, got, want)
 		}
 	}
 }

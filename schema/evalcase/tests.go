@@ -68,7 +68,7 @@ func (s *suite) testsIn(named document.Place) ([]document.Place, []schema.Proble
 	if !isSet {
 		return s.testsOf(named, named.Text())
 	}
-	s.inputs = append(s.inputs, schema.Input{File: set.Folder, Role: "tests"})
+	s.inputs = append(s.inputs, set.inputs("tests")...)
 	switch {
 	case len(set.Problems) > 0:
 		return nil, set.Problems

@@ -213,7 +213,7 @@ func (r *v5rewriter) need(id, what string) {
 // read reads a file that the suite names at a place.
 func (r *v5rewriter) read(name, role string, at schema.Position) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: document.TableLimit(name)})
+	found := r.Read(document.Reference{At: at, Path: name, Role: role, Most: document.Limit(name)})
 	r.out.Inputs = append(r.out.Inputs, found.Inputs...)
 	r.add(found.Problems...)
 	return found.File

@@ -55,7 +55,7 @@ func (r *v5rewriter) fromFiles(name string, at document.Place, role, hint string
 	if !isSet {
 		return in(name, at)
 	}
-	r.out.Inputs = append(r.out.Inputs, schema.Input{File: set.Folder, Role: role})
+	r.out.Inputs = append(r.out.Inputs, set.inputs(role)...)
 	if r.add(set.Problems...); len(set.Files)+len(set.Problems) == 0 {
 		r.add(at.Problem("missing-file", "there are no "+role+" in "+template.Clip(name), hint))
 	}

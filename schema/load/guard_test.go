@@ -89,6 +89,67 @@ func TestAbuseCasesOfNewFiles(t *testing.T) {
 	}
 }
 
+// TestAbuseBytesOfNewFiles: large definitions that are new are bounded together, and those that
+// are not new are read.
+func TestAbuseBytesOfNewFiles(t *testing.T) {
+	files := greetings(1)
+	large := &fstest.MapFile{Data: fmt.Appendf(nil, `{"name": "large", "initial_message": "%s"}`, strings.Repeat("x", 7<<20))}
+	for i := range 10 {
+		files[fmt.Sprintf("test_definitions/large%d.json", i)] = large
+	}
+	isNew := func(file string) bool { return strings.Contains(file, "large") }
+	for _, tt := range []struct {
+		most int64
+		want string
+	}{{0, ""}, {20_000, "the definitions that are new or changed, and the files that they name, have more than 64 MiB; split the change, or have somebody with write access approve it"}} {
+		res, err := Load(t.Context(), files, Options{Settings: oneFolder, New: isNew, MaxNew: tt.most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range res.Problems {
+			got += p.Message + "; " + p.Hint
+		}
+		if got != tt.want || tt.want == "" && len(res.Cases) != 11 {
+			t.Errorf("at most %d: %d cases, problems %q; want %q", tt.most, len(res.Cases), got, tt.want)
+		}
+	}
+}
+
+// TestLargeDefinitions: definitions of every format that are larger than 256 KiB are read as
+// small ones are, whether they are a list or not.
+func TestLargeDefinitions(t *testing.T) {
+	const n = 3000
+	long := strings.Repeat("x", 120)
+	repeat := func(begin, item, between, end string) *fstest.MapFile {
+		var all []string
+		for i := range n {
+			all = append(all, strings.ReplaceAll(item, "#", fmt.Sprint(i)))
+		}
+		return &fstest.MapFile{Data: []byte(begin + strings.Join(all, between) + end)}
+	}
+	for name, text := range map[string]*fstest.MapFile{
+		"list.json":           repeat("[", `{"name": "n#", "initial_message": "`+long+`"}`, ",\n", "]"),
+		"export.json":         repeat(`{"test_cases": [`, `{"name": "n#", "initial_message": "`+long+`"}`, ",", "]}"),
+		"suite.yaml":          repeat("evalcases:\n", "- {id: i#, expected_outcome: Greets, input: "+long+"}\n", "", ""),
+		"bare.yaml":           repeat("", "- id: i#\n  expected_outcome: Greets\n  input: "+long+"\n", "", ""),
+		"lines.jsonl":         repeat("", `{"id": "i#", "expected_outcome": "Greets", "input": "`+long+`"}`, "\n", ""),
+		"promptfoo.yaml":      repeat("prompts: ['{{q}}']\ntests:\n", "- vars: {q: n# "+long+"}\n  assert: [{type: contains, value: x}]\n", "", ""),
+		"math/level_1/t.json": repeat("[", `{"id": "m#", "name": "M", "prompt": "`+long+`", "expected": {"keywords": ["x"]}, "evaluator_id": "keyword"}`, ",", "]"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{"test_definitions/" + name: text}
+			if strings.HasPrefix(name, "math/") {
+				files["test_definitions/math/domain.json"] = &fstest.MapFile{Data: []byte(`{"id": "math", "name": "Math"}`)}
+			}
+			res, err := Load(t.Context(), files, Options{Settings: oneFolder})
+			if err != nil || len(res.Cases) != n || schema.HasErrors(res.Problems) {
+				t.Errorf("%d bytes: %d cases, problems %.5v, %v; want %d cases", len(text.Data), len(res.Cases), res.Problems[:min(len(res.Problems), 5)], err, n)
+			}
+		})
+	}
+}
+
 // exhausted is a file system of a process that can open no more files after some.
 type exhausted struct {
 	fstest.MapFS

@@ -142,7 +142,7 @@ func TestProblems(t *testing.T) {
 		{"broken JSON", test, "{\n  \"id\": \"m\",\n}", "2:12: error: not valid JSON"},
 		{"large exponent", test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
 		{"nested too deeply", test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},
-		{"too large", test, strings.Repeat(" ", schema.MaxFile) + "{}", "error: the file has 262146 bytes; a definition may have 262144; split it"},
+		{"too large", test, strings.Repeat(" ", 8<<20) + "{}", "error: the file has 8388610 bytes; a definition may have 8388608; split it"},
 		{"no domain.json", "test_definitions/new/level_1/t.json", `{"id": "m", "name": "M", "prompt": "1?", "expected": {"answer": 1}, "evaluator_id": "two_pass"}`, "1:1: error: domain.json is missing; add test_definitions/new/domain.json"},
 		{"missing database", "test_definitions/evaluators/sql_executor.json", `{"id": "sql_executor", "type": "predefined", "config": {"database": "no.sql"}}`, "error: the file test_definitions/evaluators/no.sql does not exist (named in test_definitions/evaluators/sql_executor.json:1:57); add it or correct the path"},
 		{"near in an open map", "test_definitions/evaluators/style.json", `{"id": "style", "eval_prompt": "x", "config": {"treshold": 0.5, "colour": 1}}`, "1:48: error: the field `treshold` means nothing here; did you mean `threshold`?"},

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/template"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A computation is a function of the definition that is called while it is compiled.
@@ -141,7 +142,7 @@ func (c *compiler) configValue(value json.RawMessage, at ...any) (json.RawMessag
 
 // configFile returns the value of a file in a config.
 func (c *compiler) configFile(name string, at ...any) (json.RawMessage, bool) {
-	if strings.ContainsAny(name, "*?[") || path.Ext(name) == ".csv" {
+	if wildcard.IsGlob(name) || path.Ext(name) == ".csv" {
 		c.Fail("wrong-value", fmt.Sprintf("the config names %s, which is not read here", template.Clip(name)), "name one file of JSON, YAML or text", at...)
 		return nil, false
 	}

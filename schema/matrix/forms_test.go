@@ -183,3 +183,38 @@ func TestFoldersOfWildcards(t *testing.T) {
 		}
 	}
 }
+
+// TestBraces: sets in braces and ** mean files wherever a name with wildcards does, as in
+// promptfoo, in the order in which they are written.
+func TestBraces(t *testing.T) {
+	others := map[string]string{
+		"a/t.yaml": "- vars: {q: at}\n", "b/t.yaml": "- vars: {q: bt}\n", "b/deep/u.yaml": "- vars: {q: bu}\n", "c/t.yaml": "- vars: {q: ct}\n",
+		"p1.txt": "one {{q}}", "p2.txt": "two {{q}}", "p3.txt": "three {{q}}", "t1.txt": "I", "t2.txt": "II",
+		"s/x.yaml": "config: [{vars: {q: sx}}]\n", "s/y.yaml": "config: [{vars: {q: sy}}]\n", "s/z.yaml": "config: [{vars: {q: sz}}]\n",
+		"v/k.yaml": "q: vk\n", "v/l.yaml": "r: vl\n",
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"prompts: ['{{q}}']\ntests: 'file://{b,a}/*.yaml'\n", "bt at"},
+		{"prompts: ['{{q}}']\ntests: ['file://{b,c}/**/{t,u}.yaml']\n", "bt bu ct"},
+		{"prompts: ['file://p{1,2}.txt']\ntests: [{vars: {q: x}}]\n", "one x two x"},
+		{"prompts: p{3,1}.txt\ntests: [{vars: {q: x}}]\n", "three x one x"},
+		{"prompts: ['{{q}}']\nscenarios: ['file://s/{x,z}.yaml']\n", "sx sz"},
+		{"prompts: ['{{q}}']\ntests: [{vars: {q: 'file://t{2,1}.txt'}}]\n", "II I"},
+		{"prompts: ['{{q}} {{r}}']\ntests: [{vars: 'v/{k,l}.yaml'}]\n", "vk vl"},
+		{"prompts: ['{{q}}.txt']\ntests: [{vars: {q: x}}]\n", "x.txt"},
+	} {
+		var said []string
+		for _, c := range cases(t, tt.text, others) {
+			said = append(said, c.Drive.Messages[0].Content)
+		}
+		if got := strings.Join(said, " "); got != tt.want {
+			t.Errorf("%s: sent %q, want %q", tt.text, got, tt.want)
+		}
+	}
+	got := cases(t, "prompts: ['{{q}}']\ntests: 'file://{a,none}/*.yaml'\n", others)
+	for _, folder := range []string{"a", "none"} {
+		if !slices.Contains(got[0].Inputs, schema.Input{File: folder, Role: "tests"}) {
+			t.Errorf("the inputs %v lack %s", got[0].Inputs, folder)
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // A prompt is a prompt of rows.
@@ -161,7 +162,7 @@ func (c *compiler) namedPrompts(label, text string, at ...any) []prompt {
 	case !isFile:
 		return []prompt{{label: label, file: c.Doc.File, at: c.Doc.At(at...), text: text}}
 	}
-	if strings.ContainsAny(name, "*?[") {
+	if wildcard.IsGlob(name) {
 		var all []prompt
 		for _, file := range c.glob(name, "prompts", c.Doc.At(at...)) {
 			all = append(all, c.promptFile(label, file, at...)...)
@@ -229,13 +230,13 @@ func (c *compiler) runs(name string) (is bool, need string) {
 var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".py": true}
 
 // barePrompt matches a prompt that is the name of a file, without file://.
-var barePrompt = lazyregexp.New(`^[\w./*?-]+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
+var barePrompt = lazyregexp.New(`^(?:[\w./*?-]|\{[\w./*?,-]*\})+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
 
 // promptFile returns the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {
 	name, function := assertion.SplitFunction(name)
 	name = strings.TrimPrefix(name, "./")
-	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: document.TableLimit(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: "prompt", Most: document.Limit(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	if !found.Found() {
 		return nil

@@ -118,7 +118,7 @@ func (c *compiler) open(name string, at ...any) *document.Document {
 	if data.Path == "" {
 		return nil
 	}
-	doc, problems := document.ParseTests(data.Path, data.Data)
+	doc, problems := document.Parse(data.Path, data.Data)
 	c.Problems = append(c.Problems, problems...)
 	if doc == nil {
 		return nil
@@ -131,7 +131,7 @@ func (c *compiler) open(name string, at ...any) *document.Document {
 // file reads a file that the definition names.
 func (c *compiler) file(name, role string, at ...any) schema.File {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: document.TableLimit(name)})
+	found := c.Read(document.Reference{At: c.Doc.At(at...), Path: name, Role: role, Most: document.Limit(name)})
 	c.Problems, c.inputs = append(c.Problems, found.Problems...), append(c.inputs, found.Inputs...)
 	return found.File
 }
@@ -188,7 +188,7 @@ func (c *compiler) scenarios() []test {
 			continue
 		}
 		files := []string{name}
-		if strings.ContainsAny(name, "*?[") {
+		if wildcard.IsGlob(name) {
 			files = c.glob(name, "scenarios", c.Doc.At(at...))
 		}
 		for _, file := range files {
@@ -249,7 +249,7 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 		c.leaveOut("tests that are fetched from the net")
 		c.Warn("not-read", fmt.Sprintf("the tests of %s are fetched from the net and are not read", template.Clip(name)), "download them and name the file", at...)
 		return nil
-	case strings.ContainsAny(name, "*?["):
+	case wildcard.IsGlob(name):
 		var all []test
 		for _, found := range c.glob(name, "tests", c.Doc.At(at...)) {
 			all = append(all, c.testsOf(found, at...)...)
@@ -306,16 +306,12 @@ func (c *compiler) glob(name, role string, at schema.Position) []string {
 	return files
 }
 
-// matching is like glob, and returns the problems. The folder is read again if a file is
-// added to it.
+// matching is like glob, and returns the problems. The folders are inputs.
 func (c *compiler) matching(name, role string, at schema.Position) ([]string, []schema.Problem) {
-	pattern := path.Join(path.Dir(at.File), strings.TrimPrefix(name, "file://"))
-	fixed := pattern
-	for strings.ContainsAny(fixed, "*?[") {
-		fixed = path.Dir(fixed)
+	files, folders, problems := c.Matching(at, strings.TrimPrefix(name, "file://"))
+	for _, folder := range folders {
+		c.inputs = append(c.inputs, schema.Input{File: folder, Role: role})
 	}
-	files, problems := c.Select(document.Selection{At: at, Name: name, Folder: fixed, Fits: func(file string) bool { return wildcard.Match(pattern, file) }})
-	c.inputs = append(c.inputs, schema.Input{File: fixed, Role: role})
 	if len(problems)+len(files) == 0 {
 		problems = append(problems, schema.Problem{Position: at, Severity: schema.Error, Rule: "missing-file", Message: fmt.Sprintf("no file fits %q", template.Clip(name)), Hint: "correct the path, or name each file"})
 	}

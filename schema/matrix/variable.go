@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/template"
+	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
 // readVars reads the variables of a test: an object, or the names of files with one each.
@@ -38,7 +39,7 @@ func (c *compiler) readVars(t *test, doc *document.Document, at ...any) {
 // means.
 func (c *compiler) varsOf(t *test, name string, at schema.Position) {
 	files := []string{name}
-	if strings.ContainsAny(name, "*?[") {
+	if wildcard.IsGlob(name) {
 		var problems []schema.Problem
 		files, problems = c.matching(name, "variable", at)
 		c.note(t, problems)
@@ -69,7 +70,7 @@ func (c *compiler) varsOf(t *test, name string, at schema.Position) {
 // read.
 func (c *compiler) varsFile(t *test, name string, at schema.Position) *document.Document {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "file://"), "./")
-	found := c.Read(document.Reference{At: at, Path: name, Role: "variable", Most: document.TableLimit(name)})
+	found := c.Read(document.Reference{At: at, Path: name, Role: "variable", Most: document.Limit(name)})
 	t.inputs = append(t.inputs, found.Inputs...)
 	if c.note(t, found.Problems); !found.Found() {
 		return nil
@@ -111,7 +112,7 @@ func (c *compiler) variable(t *test, name string, value json.RawMessage, at sche
 	delete(t.functions, name)
 	file, isFile := fileName(value)
 	switch {
-	case isFile && strings.ContainsAny(file, "*?["):
+	case isFile && wildcard.IsGlob(file):
 		texts := []string{}
 		files, problems := c.matching(file, "variable", at)
 		c.note(t, problems)

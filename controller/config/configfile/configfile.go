@@ -19,7 +19,7 @@ import (
 // from which those targets take values; with nil they cannot be used. The error says
 // which file cannot be read.
 func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *config.Config, problems []schema.Problem, found bool, err error) {
-	data, err := schema.ReadFile(fsys, file, int64(document.Limit(file)))
+	data, err := schema.ReadFile(fsys, file, document.Limit(file))
 	unreadable, isFiles := document.Unreadable(file, err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
