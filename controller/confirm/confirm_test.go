@@ -502,6 +502,13 @@ func TestMean(t *testing.T) {
 	if m := res.Mean; m.State != confirm.MeanTested || !m.Called || m.Worse != 12 || m.Better != 0 || m.P != 1./4096 {
 		t.Errorf("fresh base: %+v", m)
 	}
+	// Seven have 1/128, which is within the share of the mean, but not if scores have half of it.
+	for _, scores := range []bool{false, true} {
+		res, _ = play(fresh[:7], confirm.Options{Budget: -1, Scores: scores}, passes)
+		if m := res.Mean; m.Called == scores || m.P != 1./128 {
+			t.Errorf("seven, scores fail %v: %+v", scores, m)
+		}
+	}
 	res, asked := play(stored, unbounded, passes)
 	if m := res.Mean; m.State != confirm.MeanQuiet || m.Called || m.P != 1 {
 		t.Errorf("a bad hour against stored base: %+v", m)
@@ -668,6 +675,8 @@ func TestScores(t *testing.T) {
 	for i := range together {
 		together[i].Conversation = string(rune('a' + i/4))
 	}
+	heavy := append(falls(7, .1), scored(.9, .7))
+	heavy[7].Weight = 3
 	without := make([]confirm.Case, 10)
 	for i := range without {
 		without[i] = compared("p", "p")
@@ -686,6 +695,7 @@ func TestScores(t *testing.T) {
 		{"conversations of four", together, unbounded, 1. / 32, .1, false},
 		// Two of the 16 ways to sign 1, 2, 3 and 4 have a sum of at most −8: −10 and −8.
 		{"of many sizes", []confirm.Case{scored(.5, .6), scored(.5, .3), scored(.5, .2), scored(.5, .1)}, unbounded, 2. / 16, .2, false},
+		{"of weight 3", heavy, unbounded, 1. / 256, (3*.2 + 7*.1) / 10, true},
 		{"no scores", without, unbounded, 1, 0, false},
 	} {
 		res, asked := play(tt.cases, tt.options, nil)

@@ -170,6 +170,10 @@ func TestScoresFell(t *testing.T) {
 		if text := comment.Markdown(r, comment.Options{}); !strings.Contains(text, mark) || r.Gate.Result != result || r.Gate.Reason != reason {
 			t.Errorf("gate %+v in\n%s", r.Gate, text)
 		}
+		s.In.Noise.Result.Mean.Called = true
+		if fell := report.Compare(s.In).ScoresFell(); fell != "" {
+			t.Errorf("that the cases got worse is said twice: %s", fell)
+		}
 	}
 }
 
