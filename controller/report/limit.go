@@ -152,7 +152,7 @@ func (f *findings) maxDrop(r *Report, pairs []pair, s GateSettings) {
 	case confirm.LimitOpen:
 		said := fmt.Sprintf("score may have fallen by more than max_drop %v: by %s", limit, short(0-got.Mean, limit))
 		if got.Mean > 0 {
-			said = fmt.Sprintf("score may have fallen by more than max_drop %v: it rose by %s", limit, short(got.Mean, limit))
+			said = fmt.Sprintf("score rose by %s, which does not prove that max_drop %v holds", short(got.Mean, limit), limit)
 		}
 		switch {
 		case got.Rounds == 1 && slices.ContainsFunc(pairs, func(p pair) bool { return p.varies() && p.finding.Gone }):
