@@ -29,6 +29,9 @@ type Message struct {
 	// Reasoning has the model's thoughts before its answer, if its provider sends them.
 	// It is stored and shown, and does not affect any judgement.
 	Reasoning string `json:"reasoning,omitempty"`
+	// Rest marks the text that a target sent in one message with calls of tools, which come
+	// before it with their results.
+	Rest bool `json:"rest,omitempty"`
 }
 
 // A Block is a part of the content of a message.

@@ -284,7 +284,7 @@ func (in suiteInput) FileChanges() string {
 func forms(messages []schema.Message) []schema.Message {
 	out := make([]schema.Message, len(messages))
 	for i, m := range messages {
-		m.Blocks, m.Opaque, m.Reasoning = nil, nil, ""
+		m.Blocks, m.Opaque, m.Reasoning, m.Rest = nil, nil, "", false
 		out[i] = m
 	}
 	return out

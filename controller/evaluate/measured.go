@@ -104,7 +104,12 @@ func (in suiteInput) quantity(name string) (float64, error) {
 	case evaluator.ToolCallCount:
 		return in.count(func(m schema.Message) int { return len(m.ToolCalls) })
 	case evaluator.ModelCallCount:
-		return in.count(func(schema.Message) int { return 1 })
+		return in.count(func(m schema.Message) int {
+			if m.Rest {
+				return 0 // it came with the calls before it
+			}
+			return 1
+		})
 	case evaluator.InputTokens:
 		return tokens(t.Usage.InputTokens)
 	case evaluator.OutputTokens:

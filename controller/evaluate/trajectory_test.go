@@ -188,6 +188,7 @@ func TestMeasured(t *testing.T) {
 	}{
 		{"tool calls", evaluator.ToolCallCount, nil, 2, ""},
 		{"model calls", evaluator.ModelCallCount, nil, 3, ""},
+		{"calls and text in one message", evaluator.ModelCallCount, func(t *verdict.Transcript) { t.Messages[len(t.Messages)-1].Rest = true }, 2, ""},
 		{"no calls", evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Messages = t.Messages[:3] }, 0, ""},
 		{"calls that are not known", evaluator.ToolCallCount, func(t *verdict.Transcript) { t.Traced = false }, 0, "does not report its tool calls"},
 		{"tokens", evaluator.TotalTokens, nil, 1000, ""},

@@ -183,7 +183,7 @@ func (m agentvMessage) read(at int, isLast bool) ([]schema.Message, error) {
 	case len(said.ToolCalls) == 0 || !isLast || said.Content == "":
 		return append([]schema.Message{said}, results...), nil
 	}
-	answer := schema.Message{Role: schema.RoleAssistant, Name: m.Name, Content: said.Content}
+	answer := schema.Message{Role: schema.RoleAssistant, Name: m.Name, Content: said.Content, Rest: true}
 	said.Content = ""
 	return append(append([]schema.Message{said}, results...), answer), nil
 }

@@ -51,3 +51,34 @@ func TestAgentVOutputThatIsText(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentVMessageWithCalls has a text that comes with calls of tools: one message, whose
+// text is the answer and follows the results.
+func TestAgentVMessageWithCalls(t *testing.T) {
+	t.Parallel()
+	calls := `"tool_calls": [{"tool": "get", "input": {}, "output": "x"}]`
+	for said, want := range map[string]string{
+		`{"role": "assistant", "content": "hi", ` + calls + `}`:                                                          "assistant, tool, assistant hi with these calls",
+		`{"role": "assistant", "content": "", ` + calls + `}, {"role": "assistant", "content": "hi"}`:                    "assistant, tool, assistant hi",
+		`{"role": "assistant", "content": "wait", ` + calls + `}, {"role": "assistant", "content": "hi", ` + calls + `}`: "assistant wait, tool, assistant, tool, assistant hi with these calls",
+	} {
+		got, err := agentvReply([]byte(`{"output": [` + said + `]}`))
+		if err != nil {
+			t.Fatalf("%s: %v", said, err)
+		}
+		var parts []string
+		for _, m := range got.Messages {
+			part := m.Role
+			if m.Role == "assistant" && m.Content != "" {
+				part += " " + m.Content
+			}
+			if m.Rest {
+				part += " with these calls"
+			}
+			parts = append(parts, part)
+		}
+		if is := strings.Join(parts, ", "); is != want {
+			t.Errorf("%s: %s, want %s", said, is, want)
+		}
+	}
+}
