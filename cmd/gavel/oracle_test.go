@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -177,7 +178,9 @@ func TestStructuresSameAsPromptfoo(t *testing.T) {
 			t.Fatal(err)
 		}
 		ours := map[string][]string{}
-		for _, c := range judgedFiles(t, map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": echoConfig}) {
+		files := map[string]string{"promptfooconfig.json": string(config), "gavel.yaml": echoConfig}
+		maps.Copy(files, s.Files)
+		for _, c := range judgedFiles(t, files) {
 			name := rowName.FindString(c.test)
 			ours[name] = append(ours[name], c.answer)
 		}

@@ -63,6 +63,9 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialo
 			f.reason = m.ID + ": " + part.reason
 		}
 	}
+	if spec.Function != nil {
+		return scored(ctx, spec, in, f)
+	}
 	f, err := aggregated(ctx, spec, in.evalcase(d), f, results)
 	talks.moveExchange("aggregator", d)
 	return f, err

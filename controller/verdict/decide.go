@@ -210,8 +210,8 @@ func unmeasured(spec schema.Spec, rule schema.Rule, criteria []Criterion) string
 		open.Gates = nil
 		return unmeasured(open, rule, criteria)
 	}
-	given := slices.ContainsFunc(criteria, func(c Criterion) bool { return c.ID == evaluator.AggregateCriterion })
-	if !given && (c.Judge != nil || c.Program != nil) {
+	given := slices.ContainsFunc(criteria, func(of Criterion) bool { return c.Aggregates(of.ID) })
+	if !given && c.Aggregated() {
 		return "the aggregator gave no score"
 	}
 	return ""
@@ -305,6 +305,8 @@ func members(spec schema.Spec, rule schema.Rule, criteria []Criterion) (aggregat
 		return c.Judge.Kind(), results
 	case c.Program != nil:
 		return c.Program.Kind(), results
+	case c.Function != nil:
+		return c.Function.Spec.Kind(), results
 	}
 	return cmp.Or(string(rule.Aggregate), "weighted_average"), results
 }

@@ -27,7 +27,7 @@ type result struct {
 // applyRule applies a rule to the criteria of one measurement.
 //
 // The requirements of a composite's member also hold for the case, whatever the
-// aggregate, unless its rule contains them: the evalcase format demands "if true, fail
+// aggregate, unless its rule contains them or a function decides: the evalcase format demands "if true, fail
 // verdict if missed" for a criterion, at any position.
 func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result {
 	c, ok := spec.(evaluator.Composite)
@@ -56,13 +56,15 @@ func applyRule(spec schema.Spec, rule schema.Rule, criteria []Criterion) result 
 			s.criteria = append(s.criteria, inner)
 		}
 		for _, id := range in.broken {
-			s.broken = append(s.broken, m.ID+"/"+id)
+			if c.Function == nil { // which alone decides
+				s.broken = append(s.broken, m.ID+"/"+id)
+			}
 		}
 	}
-	if c.Judge == nil && c.Program == nil {
+	if !c.Aggregated() {
 		return s.conclude(rule, members)
 	}
-	own := slices.DeleteFunc(slices.Clone(criteria), func(c Criterion) bool { return c.ID != evaluator.AggregateCriterion })
+	own := slices.DeleteFunc(slices.Clone(criteria), func(of Criterion) bool { return !c.Aggregates(of.ID) })
 	s.criteria = slices.Concat(own, s.criteria)
 	return s.conclude(rule, own)
 }

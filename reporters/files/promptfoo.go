@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // FormatPromptfoo is the name of the form of results.
@@ -302,9 +303,13 @@ func (out *promptfooResult) grade(c *report.Row, from *schema.Row) {
 		return
 	}
 	weights := map[string]float64{}
-	for i, e := range c.Result.Evaluators {
+	evaluators := c.Result.Evaluators
+	if len(evaluators) == 1 && (evaluators[0].Aggregator == evaluator.JavaScript{}.Kind() || evaluators[0].Aggregator == evaluator.Function{}.Kind()) {
+		evaluators = evaluators[0].Members // whose results are the assertions'
+	}
+	for i, e := range evaluators {
 		g := promptfooComponent(e)
-		if len(from.Asserts) == len(c.Result.Evaluators) {
+		if len(from.Asserts) == len(evaluators) {
 			g.Assertion = &from.Asserts[i]
 			out.name(weights, from.Asserts[i], e.Score)
 		}

@@ -18,6 +18,10 @@ type Composite struct {
 	// set.
 	Judge   *LLMJudge  `json:"judge,omitempty"`
 	Program *CodeJudge `json:"program,omitempty"`
+	// Function is in the place of both: a [JavaScript] or a [Function] that gets the scores by
+	// their metrics and {componentResults} in its context. It returns {pass, score, reason},
+	// which are criteria of [Graded] and alone decide.
+	Function *Member `json:"function,omitempty"`
 	// Gates are the members that are measured first, sorted. If one scores
 	// below Gate, the others are not measured.
 	Gates []string `json:"gates,omitempty"`
@@ -46,6 +50,9 @@ type Member struct {
 	Spec schema.Spec
 	// Rule belongs to the decision, like the composite's.
 	Rule schema.Rule
+	// Assertion is the member's for a Function: {type, value, threshold, weight,
+	// metric}; empty without one.
+	Assertion json.RawMessage
 }
 
 // MarshalJSON omits parts that only affect the decision.
@@ -55,17 +62,19 @@ func (m Member) MarshalJSON() ([]byte, error) {
 		Kind    string      `json:"kind"`
 		Version int         `json:"version"`
 		Spec    schema.Spec `json:"spec"`
-	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec})
+
+		Assertion json.RawMessage `json:"assertion,omitempty"`
+	}{m.ID, m.Spec.Kind(), m.Spec.Version(), m.Spec, m.Assertion})
 }
 
 // MarshalJSON adds the members' rules that affect the measurement: all of them if a
-// model or a program sees the scores, or if a turn may be the last, and the gates'
+// model, a program or a function sees the scores, or if a turn may be the last, and the gates'
 // rules, which decide whether the others are measured.
 func (c Composite) MarshalJSON() ([]byte, error) {
 	type plain Composite
 	var rules []MemberRule
 	switch {
-	case c.Judge != nil || c.Program != nil || c.Stop > 0:
+	case c.Aggregated() || c.Stop > 0:
 		rules = c.Rules()
 	case len(c.Gates) > 0:
 		rules = slices.DeleteFunc(c.Rules(), func(r MemberRule) bool { return !slices.Contains(c.Gates, r.ID) })
@@ -154,5 +163,21 @@ func (c Composite) parts() []schema.Spec {
 	if c.Program != nil {
 		specs = append(specs, *c.Program)
 	}
+	if c.Function != nil {
+		specs = append(specs, c.Function.Spec)
+	}
 	return specs
+}
+
+// Aggregated reports whether a model, a program or a function makes the score.
+func (c Composite) Aggregated() bool {
+	return c.Judge != nil || c.Program != nil || c.Function != nil
+}
+
+// Aggregates reports whether a criterion is the aggregator's.
+func (c Composite) Aggregates(criterion string) bool {
+	if c.Function != nil {
+		return criterion == GradedPass || criterion == GradedScore
+	}
+	return criterion == AggregateCriterion
 }

@@ -215,9 +215,7 @@ var codes = map[string]bool{"javascript": true, "python": true, "ruby": true}
 // set combines several assertions into one: all must hold or, with a threshold, the
 // mean must reach it.
 func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema.Rule, error) {
-	inner := judgement{
-		threshold: a.Threshold, prompt: j.prompt, transforms: j.transforms, by: j.by, given: j.given, structured: j.structured, test: j.test, provider: j.provider, rubricPrompt: j.rubricPrompt, names: map[string]int{}, engine: j.engine, budget: j.budget,
-	}
+	inner := j.within(a.Threshold)
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
 	for _, part := range a.set {
@@ -227,10 +225,11 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 			j.failed = inner.failed
 			return nil, rule, err
 		}
-		if _, selects := evaluator.Selects(ev.Spec); selects {
-			return nil, rule, &template.NeedError{What: part.Type + " next to the assert-set, not in it"}
+		m, err := j.member(part, ev, vars)
+		if err != nil {
+			return nil, rule, err
 		}
-		spec.Members = append(spec.Members, evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule})
+		spec.Members = append(spec.Members, m)
 		rule.Weights[ev.Name] = ev.Weight
 		if a.Threshold == nil && ev.Weight > 0 {
 			rule.Required, rule.Least[ev.Name] = append(rule.Required, ev.Name), ev.Rule.Threshold
@@ -243,6 +242,31 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 		rule.Threshold = *a.Threshold
 	}
 	return spec, rule, nil
+}
+
+// within returns the judgement of assertions that are parts of one.
+func (j *judgement) within(threshold *float64) judgement {
+	inner := *j
+	inner.threshold, inner.names, inner.evaluators, inner.written = threshold, map[string]int{}, nil, nil
+	return inner
+}
+
+// member returns an assertion as a part of another.
+func (j *judgement) member(a written, ev schema.Evaluator, vars template.Variables) (evaluator.Member, error) {
+	m := evaluator.Member{ID: ev.Name, Spec: ev.Spec, Rule: ev.Rule}
+	if _, selects := evaluator.Selects(ev.Spec); selects {
+		return m, &template.NeedError{What: a.Type + map[bool]string{true: " in a test without assertScoringFunction", false: " next to the assert-set, not in it"}[j.test.scoring != nil]}
+	}
+	if j.test.scoring == nil {
+		return m, nil
+	}
+	metric, err := j.engine.Fill(vars, a.Metric)
+	if err != nil {
+		return m, err
+	}
+	m.Assertion, err = json.Marshal(schema.RowAssertion{Type: a.Type, Value: a.Value, Threshold: a.Threshold, Weight: a.Weight, Metric: metric})
+	j.budget.Spend(document.Values, len(m.Assertion))
+	return m, err
 }
 
 // question compiles a judge's own prompt: a text, or messages whose texts are joined.

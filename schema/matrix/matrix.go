@@ -257,6 +257,9 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		given: r.test.given, structured: c.Settings.Targets[t.target].Structured && r.test.given == nil, test: r.test, provider: t,
 		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget,
 	}
+	if r.test.scoring != nil {
+		j.decidesAlone()
+	}
 	c.engine.Missing()
 	for _, a := range r.test.asserts {
 		c.Budget.Spend(document.Evaluators, a.count())
@@ -265,6 +268,11 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 			skip = cmp.Or(skip, c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at)))
 		}
 		c.noteLacking(a, r.test)
+	}
+	if r.test.scoring != nil && len(j.evaluators) > 0 && skip == "" {
+		if err := j.score(r.resolved); err != nil {
+			skip = c.misread(r.filled(j.failed, err), cmp.Or(j.failed.valueAt, r.test.at))
+		}
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()
 	if skip != "" {

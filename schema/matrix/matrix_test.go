@@ -260,7 +260,6 @@ func TestNeeds(t *testing.T) {
 		{"{assert: [{type: regex, value: '" + strings.Repeat("a", 8193) + "'}]}", "a pattern of at most 8192 bytes with fewer groups"},
 		{"{assert: [{type: is-json, value: {$ref: 'other.json'}}]}", "a reference to another file in a JSON Schema"},
 		{"{assert: [{type: contains, value: '{% include q %}'}]}", "a template that can be filled in: the tag {% include %} is not read"},
-		{"{assertScoringFunction: 'file://score.py'}", "a program (assertScoringFunction)"},
 		{"{assert: [{type: perplexity-score}]}", "probabilities of tokens (perplexity-score)"},
 		{"{assert: [{type: is-sql}]}", "a parser of SQL (is-sql)"},
 		{"{assert: [{type: not-contains-sql}]}", "a parser of SQL (contains-sql)"},

@@ -54,6 +54,8 @@ type test struct {
 	// prompts and providers are the test's own; nil for all.
 	prompts, providers []string
 	emptied            schema.Position // of an empty list of assertions
+	// scoring decides by the results of the assertions; nil if their own rules do.
+	scoring *written
 }
 
 // written is an assertion as it is written.
@@ -357,9 +359,7 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
 	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
 	t.functions = maps.Clone(shared.functions)
-	if doc.Has(in("assertScoringFunction")...) {
-		t.require("a program (assertScoringFunction)")
-	}
+	c.readScoring(&t, doc, in("assertScoringFunction")...)
 	t.readGiven(doc.JSON(in("providerOutput")...))
 	c.readOptions(&t, doc, in("options")...)
 	c.readVars(&t, doc, in("vars")...)

@@ -279,6 +279,18 @@ var StructureRules = []Rule[JudgedTest]{
 			return strings.Contains(j.Test, `{"k":`) && slices.Equal(j.Theirs, []string{"fail 0"}) && slices.Equal(j.Ours, []string{"pass 1"})
 		},
 	},
+	{
+		Name: "results of another form", Page: "a scoring function whose result lacks a true or false `pass`, a `score` or a `reason` is an error, not a fail",
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, `"assertScoringFunction"`) && slices.Equal(j.Theirs, []string{"fail 0"}) && slices.Equal(j.Ours, []string{"error"})
+		},
+	},
+	{
+		Name: "scores above 1", Page: "a score that a scoring function gives counts as 1 above that, and as 0 below 0",
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, `"assertScoringFunction"`) && slices.Equal(j.Theirs, []string{"pass 3"}) && slices.Equal(j.Ours, []string{"pass 1"})
+		},
+	},
 }
 
 // A SuiteTest is a test of AgentV, as JSON, with the answer that it is about and what
@@ -333,10 +345,6 @@ var SuiteRules = []Rule[SuiteTest]{
 		fits: func(s SuiteTest) bool {
 			return strings.Contains(s.Test, `{\"assertions\": [{\"passed\"`)
 		},
-	},
-	{
-		Name: "calls with an answer", Page: "An answer that comes in one message with tool calls counts as one more model call",
-		fits: func(s SuiteTest) bool { return strings.Contains(s.Test, `"max_llm_calls"`) && s.Ours == "fail 0" },
 	},
 	{
 		Name: "weights of members", Page: "A member of a `composite` may have its own `weight`",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Structure is a promptfooconfig.json in which parts of the file act on each other. The
@@ -12,6 +13,8 @@ import (
 type Structure struct {
 	Name   string
 	Config map[string]any
+	// Files are next to it.
+	Files map[string]string `json:",omitempty"`
 }
 
 // object is short for the objects of a config.
@@ -22,7 +25,7 @@ type list = []any
 
 // Structures returns all structures.
 func Structures() []Structure {
-	return slices.Concat([]Structure{sets(), variables(), transforms(), choices(), templated()}, defaults(), scenarios())
+	return slices.Concat([]Structure{sets(), variables(), transforms(), choices(), templated()}, defaults(), scenarios(), []Structure{scored()})
 }
 
 // config returns a file whose provider repeats the prompt.
@@ -86,7 +89,7 @@ func sets() Structure {
 		}
 		tests = append(tests, with(object{"vars": object{"o": "hello"}, "assert": asserts}, object{"threshold": whole}))
 	}
-	return Structure{"sets", config(named(tests), nil)}
+	return Structure{Name: "sets", Config: config(named(tests), nil)}
 }
 
 // defaults are files with a defaultTest, each with tests that have parts of their own.
@@ -113,7 +116,7 @@ func defaults() []Structure {
 			more, _ := of[2].(object)
 			tests = append(tests, with(object{"vars": of[0], "assert": of[1]}, more))
 		}
-		all = append(all, Structure{fmt.Sprintf("defaults-%d", i), config(named(tests), object{"defaultTest": shared})})
+		all = append(all, Structure{Name: fmt.Sprintf("defaults-%d", i), Config: config(named(tests), object{"defaultTest": shared})})
 	}
 	return all
 }
@@ -140,7 +143,7 @@ func scenarios() []Structure {
 			if shared != nil {
 				config["defaultTest"] = shared
 			}
-			all = append(all, Structure{fmt.Sprintf("scenarios-%d-%d", i, j), config})
+			all = append(all, Structure{Name: fmt.Sprintf("scenarios-%d-%d", i, j), Config: config})
 		}
 	}
 	return all
@@ -161,7 +164,7 @@ func variables() Structure {
 			}
 		}
 	}
-	return Structure{"variables", config(named(tests), nil)}
+	return Structure{Name: "variables", Config: config(named(tests), nil)}
 }
 
 // transforms change the answer before all assertions, or before one.
@@ -176,7 +179,7 @@ func transforms() Structure {
 		}
 		tests = append(tests, test)
 	}
-	return Structure{"transforms", config(named(tests), nil)}
+	return Structure{Name: "transforms", Config: config(named(tests), nil)}
 }
 
 // choices are several prompts and providers, of which tests name some.
@@ -189,7 +192,7 @@ func choices() Structure {
 			tests = append(tests, with(object{"vars": object{"o": "hello"}, "assert": list{assert}}, more))
 		}
 	}
-	return Structure{"choices", config(named(tests), object{"prompts": list{object{"raw": "{{o}}", "label": "first"}, object{"raw": "{{o}} two", "label": "second"}, "three {{o}}"}})}
+	return Structure{Name: "choices", Config: config(named(tests), object{"prompts": list{object{"raw": "{{o}}", "label": "first"}, object{"raw": "{{o}} two", "label": "second"}, "three {{o}}"}})}
 }
 
 // templated are assertions from templates of the file.
@@ -203,7 +206,55 @@ func templated() Structure {
 		object{"vars": object{"o": "hello", "p": "nope"}, "assert": list{ref("filled")}},
 		object{"vars": object{"o": "hello"}, "assert": list{object{"type": "assert-set", "threshold": 0.5, "assert": list{ref("good"), ref("bad")}}}},
 	}
-	return Structure{"templates", config(named(tests), object{"assertionTemplates": object{"good": contains("hello"), "bad": contains("zzz"), "filled": contains("{{p}}")}})}
+	return Structure{Name: "templates", Config: config(named(tests), object{"assertionTemplates": object{"good": contains("hello"), "bad": contains("zzz"), "filled": contains("{{p}}")}})}
+}
+
+// scored are tests whose results a function of a file makes.
+func scored() Structure {
+	const js = `const mean = (xs) => xs.length ? xs.reduce((a, b) => a + b, 0) / xs.length : 0;
+module.exports = {
+  func: (scores, context) => ({pass: true, score: mean(Object.values(scores)), reason: "mean"}),
+  a: (scores) => ({pass: scores.a >= 0.5, score: scores.a === undefined ? 0.125 : scores.a, reason: "a"}),
+  names: (scores) => ({pass: Object.keys(scores).length > 1, score: Object.keys(scores).sort().join().length / 32, reason: "names"}),
+  parts: (scores, context) => ({pass: context.componentResults.every((c) => c.pass), score: mean(context.componentResults.map((c) => c.score)), reason: "parts"}),
+  count: (scores, context) => ({pass: context.componentResults.length > 2, score: context.componentResults.length / 16, reason: "count"}),
+  told: (scores, context) => ({pass: context.componentResults[0].assertion !== undefined && context.componentResults[0].assertion.type === "contains", score: context.componentResults.filter((c) => c.assertion && c.assertion.metric).length / 8, reason: "told"}),
+  least: (scores, context) => ({pass: context.threshold === undefined || context.threshold < 0.5, score: context.threshold === undefined ? 0.25 : context.threshold, reason: "least"}),
+  set: (scores, context) => ({pass: context.parentAssertionSet === undefined, score: 0.5, reason: "set"}),
+  fails: () => ({pass: false, score: 1, reason: "fails"}),
+  much: () => ({pass: true, score: 3, reason: "much"}),
+  throws: () => { throw new Error("no"); },
+  number: () => 0.5,
+  bare: () => ({pass: true, score: 0.5}),
+  yes: () => ({pass: "yes", score: 0.5, reason: "yes"}),
+};
+`
+	const py = `def func(scores, context):
+    return {"pass": len(scores) > 0, "score": min([1, *scores.values()]), "reason": "min"}
+
+def parts(scores, context):
+    return {"pass": all(c["pass"] for c in context["componentResults"]), "score": context.get("threshold") or 0, "reason": "parts"}
+`
+	metric := func(assert object, name string, weight any) object {
+		return with(assert, object{"metric": name, "weight": weight})
+	}
+	var tests list
+	for _, of := range product(
+		list{"js", "js:a", "js:names", "js:parts", "js:count", "js:told", "js:least", "js:set", "js:fails", "js:much", "js:throws", "js:number", "js:bare", "js:yes", "py", "py:parts"},
+		list{
+			list{metric(contains("hello"), "a", nil)}, list{contains("zzz")}, list{metric(contains("hello"), "a", nil), metric(contains("zzz"), "a", 3)}, list{metric(contains("zzz"), "{{m}}", nil), metric(contains("hell"), "b", nil)},
+			list{object{"type": "assert-set", "metric": "b", "threshold": 0.5, "assert": list{metric(contains("hello"), "a", nil), metric(contains("zzz"), "c", 3)}}, metric(contains("zzz"), "a", 0)}, list{metric(object{"type": "javascript", "value": "({pass: false, score: 0.75, reason: 'r'})"}, "a", nil)}, nil,
+		},
+		list{nil, 0, 0.75},
+	) {
+		name, function, _ := strings.Cut(of[0].(string), ":")
+		file := "file://score." + name
+		if function != "" {
+			file += ":" + function
+		}
+		tests = append(tests, with(object{"vars": object{"o": "hello", "m": "a"}, "assertScoringFunction": file}, object{"assert": of[1], "threshold": of[2]}))
+	}
+	return Structure{Name: "scored", Config: config(named(tests), nil), Files: map[string]string{"score.js": js, "score.py": py}}
 }
 
 // Tests returns the tests of the file as JSON, by their descriptions.

@@ -75,7 +75,7 @@ func structures(node, modules, out string) error {
 		if err != nil {
 			return err
 		}
-		raw, err := eval(node, modules, config, nil)
+		raw, err := eval(node, modules, config, s.Files)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}
