@@ -75,34 +75,6 @@ func call(digests plan.Digests) ledger.Call {
 	}
 }
 
-// BenchmarkWrite writes what a run of 1,000 one-call cases writes, from 20
-// goroutines: a journal entry and then an outcome each.
-func BenchmarkWrite(b *testing.B) {
-	for b.Loop() {
-		l := open(b, filepath.Join(b.TempDir(), "ledger.db"))
-		names := make(chan string)
-		var group sync.WaitGroup
-		for range 20 {
-			group.Go(func() {
-				for name := range names {
-					d := digestsOf(name)
-					if err := l.SaveCall(b.Context(), base, call(d)); err != nil {
-						b.Error(err)
-					}
-					if err := l.Save(b.Context(), realistic(d)); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-		}
-		for i := range 1000 {
-			names <- fmt.Sprint(i)
-		}
-		close(names)
-		group.Wait()
-	}
-}
-
 // filled is a ledger with n cases, and their digests.
 func filled(b *testing.B, n int) (*ledger.Ledger, []plan.Digests) {
 	l := open(b, filepath.Join(b.TempDir(), "ledger.db"))

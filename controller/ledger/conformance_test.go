@@ -82,6 +82,7 @@ func conformance(t *testing.T, b backend) {
 		{"two at once", testTwoAtOnce},
 		{"fail alone", testFailAlone},
 		{"lease", testLease},
+		{"blank lease", testBlankLease},
 		{"lease by trust", testLeaseTrust},
 		{"lost lease", testLostLease},
 		{"lease of this process", testLeaseOfThisProcess},
@@ -163,7 +164,7 @@ func (k *fixture) save(o ledger.Outcome) {
 	if k.leased && o.Lease == nil {
 		run, err := k.BeginRun(k.t.Context(), o.Trust, nil)
 		k.check(err)
-		o.Lease, err = run.Lease(k.t.Context(), "of nobody "+o.Digests.E)
+		o.Lease, err = run.Lease(k.t.Context(), "of nobody "+o.Digests.E, "")
 		k.check(err)
 		defer func() { k.check(run.Close(k.t.Context())) }()
 	}

@@ -41,6 +41,7 @@ type RunHandle struct {
 
 	mu     sync.Mutex
 	leases map[int64]*Lease // by epoch; guarded by mu
+	judged []string         // the digests that are no longer wanted; guarded by mu
 }
 
 // A Lease lets its holder alone work on a digest, among the runs with the same trust.
@@ -48,6 +49,7 @@ type Lease struct {
 	handle *RunHandle
 	digest string
 	epoch  int64
+	blank  bool
 	lost   chan struct{}
 	once   sync.Once
 }
@@ -108,18 +110,18 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 	return wanted, l.store.Fault("give up "+digest, err)
 }
 
-// Lease takes the lease on a digest. The error is ErrLeased while another run has it
-// whose samples this one could use: then they are worth waiting for. A run with more
+// Lease takes the lease on an execution digest, under which a case with the judgement
+// digest is judged; the latter may be empty. The error is ErrLeased while another run has
+// it whose samples this one could use: then they are worth waiting for. A run with more
 // trust never waits for one with less.
-func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
-	l, ns := r.ledger, r.trust.namespace()
+func (r *RunHandle) Lease(ctx context.Context, digest, judgement string) (*Lease, error) {
+	l := r.ledger
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
-	epoch, err := l.epochs.Acquire(ctx, l.store, leaseRequest{Digest: digest, Namespace: ns, Owner: r.run, Until: l.soon()})
-	lease.epoch = epoch
 	var taken bool
+	err := l.epochs.Acquire(ctx, l.store, lease, judgement)
 	if errors.Is(err, store.ErrRefused) {
 		err = l.store.Submit(ctx, func(t *store.Tx) (err error) {
-			taken, err = l.replace(t, lease)
+			taken, err = l.take(t, lease, judgement)
 			return err
 		})
 	}
@@ -131,6 +133,28 @@ func (r *RunHandle) Lease(ctx context.Context, digest string) (*Lease, error) {
 	}
 	lease.undrop()
 	return lease, nil
+}
+
+// unused finds out whether nothing is stored under the digests of an execution and its
+// judgement, neither samples nor calls. Judgements rest on samples.
+const unused = `SELECT NOT EXISTS (SELECT 1 FROM samples WHERE e = ?1) AND NOT EXISTS (SELECT 1 FROM calls WHERE digest IN (?1, ?2))`
+
+// Blank reports that nothing was stored under the digests when the lease was taken,
+// in any scope. Since then only its holder can have stored anything.
+func (x *Lease) Blank() bool { return x != nil && x.blank }
+
+// take takes a lease, and reports whether a living run has it instead.
+func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken bool, err error) {
+	err = t.Row(`INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?2, ?3, ?4
+		WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?2)) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch`,
+		x.digest, x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch)
+	if errors.Is(err, sql.ErrNoRows) {
+		taken, err = l.replace(t, x)
+	}
+	if err != nil || taken {
+		return taken, err
+	}
+	return false, t.Row(unused, x.digest, judgement).Scan(&x.blank)
 }
 
 // replace takes the place of a lease that has ended, and reports whether a living run
@@ -259,13 +283,25 @@ func (x *Lease) check(t *store.Tx) error {
 	return nil
 }
 
-// done ends the lease and the interest in its digest.
-func (x *Lease) done(t *store.Tx) error {
+// end ends the lease, and demands the same as check.
+func (x *Lease) end(t *store.Tx) error {
 	if x == nil {
 		return nil
 	}
-	return errors.Join(t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch),
-		t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", x.handle.run, x.digest))
+	n, err := t.Change("DELETE FROM leases WHERE epoch = ?", x.epoch)
+	if err == nil && n == 0 {
+		x.lose()
+		return ErrLeaseLost
+	}
+	return err
+}
+
+// done ends the interest in the digest, with the next sign of life.
+func (x *Lease) done() {
+	r := x.handle
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.judged = append(r.judged, x.digest)
 }
 
 func (x *Lease) lose() {

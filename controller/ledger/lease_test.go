@@ -16,6 +16,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
+	"github.com/gavel-evals/gavel/controller/plan"
 )
 
 // TestMain is a run that never ends where a test starts it as one.
@@ -42,14 +43,14 @@ func (k *fixture) want(trust ledger.Trust, digests ...string) *ledger.RunHandle 
 
 func (k *fixture) lease(i *ledger.RunHandle, digest string) *ledger.Lease {
 	k.t.Helper()
-	lease, err := i.Lease(k.t.Context(), digest)
+	lease, err := i.Lease(k.t.Context(), digest, "")
 	k.check(err)
 	return lease
 }
 
 func (k *fixture) wantLeased(i *ledger.RunHandle, digest string) {
 	k.t.Helper()
-	if _, err := i.Lease(k.t.Context(), digest); !errors.Is(err, ledger.ErrLeased) {
+	if _, err := i.Lease(k.t.Context(), digest, ""); !errors.Is(err, ledger.ErrLeased) {
 		k.t.Errorf("lease on %s: %v", digest, err)
 	}
 	leased, err := i.Leased(k.t.Context(), digest)
@@ -97,6 +98,57 @@ func testLease(t *testing.T, b backend) {
 	one.lease(first, d.E)
 	one.check(first.Close(t.Context()))
 	other.lease(second, d.E)
+}
+
+// testBlankLease holds that a lease is blank only if nothing is stored under its digests:
+// its holder does not look for what is stored then.
+func testBlankLease(t *testing.T, b backend) {
+	k := newFixture(t, b)
+	run, head := k.want(base), k.want(pull7)
+	call := func(trust ledger.Trust, digest string) {
+		t.Helper()
+		key := ledger.CallKey{Digest: digest, Role: "target"}
+		k.check(k.SaveCall(t.Context(), trust, ledger.Call{Key: key, Request: []byte("{}"), Reply: []byte("{}"), At: epoch}))
+	}
+	for _, tt := range []struct {
+		name  string
+		store func(plan.Digests)
+		want  bool
+	}{
+		{"nothing", func(plan.Digests) {}, true},
+		{"something of another case", func(plan.Digests) { k.save(outcome(base, digestsOf("another"), 0, "text")) }, true},
+		{"a verdict", func(d plan.Digests) { k.save(outcome(base, d, 0, "text")) }, false},
+		{"a sample of a pull request", func(d plan.Digests) {
+			o := outcome(pull7, d, 0, "text")
+			o.Samples, o.Decision = nil, nil
+			k.save(o)
+		}, false},
+		{"a call to the target", func(d plan.Digests) { call(base, d.E) }, false},
+		{"a call to the judge", func(d plan.Digests) { call(base, d.J) }, false},
+		{"a call of a pull request", func(d plan.Digests) { call(pull7, d.J) }, false},
+	} {
+		d := digestsOf(tt.name)
+		tt.store(d)
+		for _, i := range []*ledger.RunHandle{head, run} {
+			lease, err := i.Lease(t.Context(), d.E, d.J)
+			k.check(err)
+			if lease.Blank() != tt.want {
+				t.Errorf("with %s the lease is blank: %v, want %v", tt.name, lease.Blank(), tt.want)
+			}
+			k.check(lease.Release(t.Context()))
+		}
+	}
+	// One that takes the place of a silent run's.
+	k, other := twoFixtures(t, b)
+	d := digestsOf("silent")
+	k.lease(k.want(base), d.E)
+	call(base, d.E)
+	other.now = epoch.Add(11 * time.Second)
+	lease, err := other.want(base).Lease(t.Context(), d.E, d.J)
+	k.check(err)
+	if lease.Blank() {
+		t.Error("a lease after a run with calls is blank")
+	}
 }
 
 // testLeaseTrust has those with more trust not wait for those with less.
@@ -276,7 +328,7 @@ func hold(store string) {
 	if err != nil {
 		panic(err)
 	}
-	lease, err := i.Lease(ctxAfter, "e")
+	lease, err := i.Lease(ctxAfter, "e", "")
 	if err != nil {
 		panic(err)
 	}
@@ -285,6 +337,26 @@ func hold(store string) {
 	}
 	fmt.Println("held")
 	select {}
+}
+
+// TestWantedUntilJudged holds that a run stops wanting a digest that it has judged.
+func TestWantedUntilJudged(t *testing.T) {
+	store := filepath.Join(t.TempDir(), "ledger.db")
+	synctest.Test(t, func(t *testing.T) {
+		one, other := &fixture{t: t, Ledger: open(t, store)}, &fixture{t: t, Ledger: open(t, store)}
+		d := digestsOf("case")
+		first, second := one.want(base, d.E, "later"), other.want(base)
+		o := outcome(base, d, 0, "text")
+		o.Lease = one.lease(first, d.E)
+		one.save(o)
+		time.Sleep(3100 * time.Millisecond)
+		synctest.Wait()
+		for digest, want := range map[string]bool{d.E: false, "later": true} {
+			if wanted, err := second.Release(t.Context(), digest); err != nil || wanted != want {
+				t.Errorf("%s is wanted: %v, %v, want %v", digest, wanted, err, want)
+			}
+		}
+	})
 }
 
 // TestBeat has signs of life keep a lease for long after its time, and one tell
@@ -384,7 +456,7 @@ func TestLeaseRace(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			_, err = i.Lease(t.Context(), "e")
+			_, err = i.Lease(t.Context(), "e", "")
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

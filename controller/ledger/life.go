@@ -29,15 +29,21 @@ func (r *RunHandle) beat(ctx context.Context) {
 // sign cannot be written, the holders learn it from their next writes.
 func (r *RunHandle) sign(ctx context.Context) {
 	r.mu.Lock()
-	before := slices.Collect(maps.Values(r.leases))
+	before, judged := slices.Collect(maps.Values(r.leases)), r.judged
+	r.judged = nil
 	r.mu.Unlock()
+	over, err := json.Marshal(append([]string{}, judged...)) // never null
+	if err != nil {
+		return
+	}
 	var list string
-	err := r.ledger.store.Submit(ctx, func(t *store.Tx) error {
+	err = r.ledger.store.Submit(ctx, func(t *store.Tx) error {
 		until := r.ledger.soon()
 		err := errors.Join(
 			t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
 				r.run, r.trust.namespace(), until),
-			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, r.run))
+			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, r.run),
+			t.Exec("DELETE FROM wanted WHERE run = ? AND digest IN (SELECT value FROM json_each(?))", r.run, string(over)))
 		if err != nil {
 			return err
 		}
@@ -45,6 +51,9 @@ func (r *RunHandle) sign(ctx context.Context) {
 	})
 	var held []int64
 	if err != nil || json.Unmarshal([]byte(list), &held) != nil {
+		r.mu.Lock()
+		r.judged = append(r.judged, judged...)
+		r.mu.Unlock()
 		return
 	}
 	for _, lease := range before {

@@ -114,6 +114,9 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	if err != nil && held {
 		o.Lease.undrop()
 	}
+	if err == nil {
+		o.Lease.done()
+	}
 	return l.store.Fault("store an outcome", err)
 }
 
@@ -140,7 +143,7 @@ func (s *outcomeRow) atOnce(ctx context.Context, to *store.Store) error {
 		judgements.Ordinals = append(judgements.Ordinals, int64(j.Sample.Ordinal))
 	}
 	return outcomeChange{
-		Epoch: s.Lease.epoch, Owner: s.Lease.handle.run, Lease: s.Lease.digest, E: s.Digests.E, J: s.Digests.J, D: s.Digests.D, Namespace: s.ns,
+		Epoch: s.Lease.epoch, E: s.Digests.E, J: s.Digests.J, D: s.Digests.D, Namespace: s.ns,
 		Level: int(s.Trust.Level), Purpose: int(s.Purpose), Now: s.now, Executions: executions, Judgements: judgements, Used: s.Decision.Samples,
 		Verdict: string(result.Verdict), Score: result.Score, Samples: result.Samples, Decision: s.decision,
 		Case: caseID(s.Trust.Repository, s.Case), Commit: s.Commit, Parts: s.parts, Completion: s.Completion,
@@ -200,13 +203,12 @@ func storable(o Outcome) error {
 }
 
 func (s *outcomeRow) insert(t *store.Tx) error {
-	if err := s.Lease.check(t); err != nil {
-		return err
-	}
+	check := s.Lease.check
 	if s.Decision != nil {
-		if err := s.Lease.done(t); err != nil {
-			return err
-		}
+		check = s.Lease.end
+	}
+	if err := check(t); err != nil {
+		return err
 	}
 	if s.Also != nil {
 		if err := s.Also(t); err != nil {

@@ -9,13 +9,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// A leaseRequest asks for a lease.
-type leaseRequest struct {
-	Digest, Namespace, Owner string
-	// Until is when it ends, in milliseconds.
-	Until int64
-}
-
 // leaseEpochs takes leases. It draws their epochs in advance: a stored lease whose
 // connection was lost is recognized by its epoch. Its zero value is ready, and safe for
 // concurrent use.
@@ -24,25 +17,25 @@ type leaseEpochs struct {
 	left []int64 // guarded by mu
 }
 
-// Acquire stores a lease if the digest has none, expired or not, and returns its
-// epoch.
-func (e *leaseEpochs) Acquire(ctx context.Context, s *store.Store, x leaseRequest) (int64, error) {
-	epoch, err := e.draw(ctx, s)
-	if err != nil {
-		return 0, err
+// Acquire stores a lease if its digest has none, expired or not.
+func (e *leaseEpochs) Acquire(ctx context.Context, s *store.Store, x *Lease, judgement string) (err error) {
+	if x.epoch, err = e.draw(ctx, s); err != nil {
+		return err
 	}
 	var taken bool
+	// The second statement sees what was stored before the first.
 	err = s.Single(ctx, store.Alongside, store.Statement{Text: `WITH own AS (
 			INSERT INTO leases (epoch, digest, ns, owner, until) SELECT ?5, ?1, ?2, ?3, ?4
 			WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?2))
 			ON CONFLICT (epoch) DO UPDATE SET until = excluded.until RETURNING epoch
 		)
 		SELECT EXISTS (SELECT 1 FROM own) OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)`,
-		Args: []any{x.Digest, x.Namespace, x.Owner, x.Until, epoch}, Into: []any{&taken}})
+		Args: []any{x.digest, x.handle.trust.namespace(), x.handle.run, x.handle.ledger.soon(), x.epoch}, Into: []any{&taken},
+	}, store.Statement{Text: unused, Args: []any{x.digest, judgement}, Into: []any{&x.blank}})
 	if err == nil && !taken {
 		err = store.ErrRefused
 	}
-	return epoch, err
+	return err
 }
 
 // draw returns an epoch that no other lease has.
@@ -98,10 +91,7 @@ func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 
 // An outcomeChange is the result of a run for a case that is decided.
 type outcomeChange struct {
-	// Epoch is the epoch of the lease that the run Owner has on the digest
-	// leaseRequest.
-	Epoch          int64
-	Owner, Lease   string
+	Epoch          int64 // the epoch of the lease
 	E, J, D        string
 	Namespace      string
 	Level, Purpose int
@@ -135,9 +125,9 @@ func newBodyRows(bodies [][]byte) bodyRows {
 func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 	var whole int64
 	statements := []store.Statement{{Text: outcome, Args: []any{
-		o.Epoch, uuid.NewString(), o.Owner, o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,
+		o.Epoch, uuid.NewString(), o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,
 		o.Executions.Ordinals, o.Executions.Durations, o.Executions.Bodies, o.Judgements.Ordinals, o.Judgements.Bodies,
-		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit, o.Lease,
+		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit,
 	}, Into: []any{&whole}}}
 	if o.Completion != nil {
 		statements = append(statements, *o.Completion)
@@ -150,24 +140,23 @@ func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 // existing token is found before anything else, since held asks for it first.
 const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid) RETURNING token),
 	held AS (DELETE FROM leases WHERE epoch = ?1 AND EXISTS (SELECT 1 FROM fresh) RETURNING epoch),
-	unwanted AS (DELETE FROM wanted WHERE run = ?3 AND digest = ?24::text),
-	x AS (SELECT * FROM unnest(?11::bigint[], ?12::bigint[], ?13::bytea[]) AS x (ordinal, duration, body)),
+	x AS (SELECT * FROM unnest(?10::bigint[], ?11::bigint[], ?12::bytea[]) AS x (ordinal, duration, body)),
 	made AS (
 		INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
-		SELECT ?4::text, ordinal, ?7::text, ?8::bigint, duration, ?9::bigint, ?10::bigint FROM x
+		SELECT ?3::text, ordinal, ?6::text, ?7::bigint, duration, ?8::bigint, ?9::bigint FROM x
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id, ordinal
 	),
 	transcribed AS (INSERT INTO transcripts (sample, body) SELECT made.id, x.body FROM made JOIN x USING (ordinal)),
-	y AS (SELECT * FROM unnest(?14::bigint[], ?15::bytea[]) AS y (ordinal, body)),
+	y AS (SELECT * FROM unnest(?13::bigint[], ?14::bytea[]) AS y (ordinal, body)),
 	placed AS (
-		SELECT made.id, ordinal, ?9::bigint AS created, y.body FROM y JOIN made USING (ordinal)
+		SELECT made.id, ordinal, ?8::bigint AS created, y.body FROM y JOIN made USING (ordinal)
 		UNION ALL
 		SELECT old.id, y.ordinal, old.created, y.body FROM y CROSS JOIN LATERAL (
-			SELECT s.id, s.created FROM samples s WHERE s.e = ?4::text AND s.ordinal = y.ordinal AND s.ns IN ('', ?7::text) ORDER BY s.ns DESC LIMIT 1
-		) AS old WHERE y.ordinal <> ALL (?11::bigint[])
+			SELECT s.id, s.created FROM samples s WHERE s.e = ?3::text AND s.ordinal = y.ordinal AND s.ns IN ('', ?6::text) ORDER BY s.ns DESC LIMIT 1
+		) AS old WHERE y.ordinal <> ALL (?10::bigint[])
 	),
 	judged AS (
-		INSERT INTO judgements (j, sample, ns, level, body, created) SELECT ?5::text, id, ?7::text, ?8::bigint, body, ?9::bigint FROM placed
+		INSERT INTO judgements (j, sample, ns, level, body, created) SELECT ?4::text, id, ?6::text, ?7::bigint, body, ?8::bigint FROM placed
 		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING sample
 	),
 	used AS (
@@ -175,16 +164,16 @@ const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid
 			SELECT ordinal, created FROM placed
 			UNION ALL
 			SELECT s.ordinal, s.created FROM judgements j JOIN samples s ON s.id = j.sample
-			WHERE j.j = ?5::text AND j.ns IN ('', ?7::text) AND s.ns IN ('', ?7::text) AND s.ordinal <> ALL (?11::bigint[]) AND (s.ns = ?7::text OR NOT EXISTS
-				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?7::text))
-		) AS both_of ORDER BY ordinal DESC LIMIT ?16::bigint
+			WHERE j.j = ?4::text AND j.ns IN ('', ?6::text) AND s.ns IN ('', ?6::text) AND s.ordinal <> ALL (?10::bigint[]) AND (s.ns = ?6::text OR NOT EXISTS
+				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?6::text))
+		) AS both_of ORDER BY ordinal DESC LIMIT ?15::bigint
 	),
 	decided AS (
 		INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
-		SELECT ?6, max(ordinal), ?7::text, ?8::bigint, ?4::text, ?5::text, ?17, ?18::double precision, ?19::bigint, ?20::bytea, min(created), ?9::bigint, ?21, ?22::bytea, ?23 FROM used
+		SELECT ?5, max(ordinal), ?6::text, ?7::bigint, ?3::text, ?4::text, ?16, ?17::double precision, ?18::bigint, ?19::bytea, min(created), ?8::bigint, ?20, ?21::bytea, ?22 FROM used
 		ON CONFLICT (d, last, ns) DO NOTHING
 	)
 	SELECT CAST(CASE WHEN NOT EXISTS (SELECT 1 FROM held) THEN 'refused'
-		WHEN (SELECT count(*) FROM made) = cardinality(?11::bigint[])
-		AND (SELECT count(*) FROM judged) = cardinality(?14::bigint[])
-		AND (SELECT count(*) FROM used) = ?16::bigint THEN '1' ELSE 'refused' END AS BIGINT)`
+		WHEN (SELECT count(*) FROM made) = cardinality(?10::bigint[])
+		AND (SELECT count(*) FROM judged) = cardinality(?13::bigint[])
+		AND (SELECT count(*) FROM used) = ?15::bigint THEN '1' ELSE 'refused' END AS BIGINT)`

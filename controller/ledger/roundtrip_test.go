@@ -37,7 +37,7 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 			lossy  string
 		}{{"before " + lossy, "none"}, {lossy, lossy}} {
 			d = digestsOf(x.digest)
-			change("lease", func() (err error) { lease, err = run.Lease(t.Context(), d.E); return err }, x.lossy == "lease")
+			change("lease", func() (err error) { lease, err = run.Lease(t.Context(), d.E, d.J); return err }, x.lossy == "lease")
 			change("claim", func() error {
 				short, err := lease.Claim(t.Context(), accounts, calls(3), calls(3))
 				if short != nil {

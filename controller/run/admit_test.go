@@ -258,7 +258,7 @@ func TestSharedAccounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lease, err := handle.Lease(t.Context(), tt.name)
+		lease, err := handle.Lease(t.Context(), tt.name, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,9 +81,12 @@ type storedSamples struct {
 
 // load reads the stored samples.
 func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
-	stored, err := ledger.LoadCase(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J)
-	if err != nil {
-		return nil, err
+	var stored ledger.StoredCase
+	if !a.isBlank() {
+		var err error
+		if stored, err = ledger.LoadCase(ctx, a.caseRun.runner.cfg.Ledger, a.caseRun.job.Scope, a.digests.E, a.digests.J); err != nil {
+			return nil, err
+		}
 	}
 	a.journaled = stored.Journal
 	openings := max(1, len(a.caseRun.job.Case.Drive.Openings))
@@ -98,6 +101,13 @@ func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
 		out.judgements[j.Sample.Ordinal] = j
 	}
 	return out, nil
+}
+
+// isBlank reports whether the ledger is known to have nothing under the digests of the
+// attempt: the lease is on those of the first attempt.
+func (a *attempt) isBlank() bool {
+	c := a.caseRun
+	return c.hold != nil && c.hold.lease.Blank() && a == c.attempts[0]
 }
 
 // sample returns the next sample of an attempt: a stored or a new one. All openings get

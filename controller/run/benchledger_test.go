@@ -125,7 +125,7 @@ func repeat(ctx context.Context, store *ledger.Ledger, entries []entry, workers 
 
 func write(ctx context.Context, store *ledger.Ledger, handle *ledger.RunHandle, e entry) error {
 	scope, d := ledger.Scope{Trust: operator}, e.outcome.Digests
-	lease, err := handle.Lease(ctx, d.E)
+	lease, err := handle.Lease(ctx, d.E, d.J)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type hold struct {
 func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release func() error, err error) {
 	var lease *ledger.Lease
 	for {
-		lease, err = c.runner.handle.Lease(ctx, c.job.Digests.E)
+		lease, err = c.runner.handle.Lease(ctx, c.job.Digests.E, c.job.Digests.J)
 		if !c.patient || !errors.Is(err, ledger.ErrLeased) {
 			break
 		}

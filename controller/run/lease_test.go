@@ -75,7 +75,7 @@ func TestWhatWasSpentUnderALostLeaseCounts(t *testing.T) {
 	s.answer = func(int, target.Request) (target.Reply, error) {
 		other, err := late.BeginRun(t.Context(), ledger.Trust{Level: ledger.LevelOperator}, []string{e})
 		if err == nil {
-			_, err = other.Lease(t.Context(), e)
+			_, err = other.Lease(t.Context(), e, "")
 			t.Cleanup(func() { other.Close(context.WithoutCancel(t.Context())) }) //nolint:errcheck // nobody waits for it
 		}
 		cancel()

@@ -190,7 +190,7 @@ func TestAPairIsReservedWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer handle.Close(t.Context()) //nolint:errcheck // the store is the test's
-			own, err := handle.Lease(t.Context(), "another case")
+			own, err := handle.Lease(t.Context(), "another case", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,7 +198,7 @@ func TestAPairIsReservedWhole(t *testing.T) {
 			n := 0
 			outcomes, order := judgePairsBy(t, b, 1, func(side string, jobs []run.Job) {
 				if side == "base" && isLate {
-					if bases, err = handle.Lease(t.Context(), jobs[0].Digests.E); err != nil {
+					if bases, err = handle.Lease(t.Context(), jobs[0].Digests.E, ""); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -269,7 +269,7 @@ func TestAHalfThatAnotherRunJudges(t *testing.T) {
 		}
 		defer halves[i].Session.Close(t.Context()) //nolint:errcheck // the store is the test's
 	}
-	if taken, err = handle.Lease(t.Context(), halves[1].Job.Digests.E); err != nil {
+	if taken, err = handle.Lease(t.Context(), halves[1].Job.Digests.E, ""); err != nil {
 		t.Fatal(err)
 	}
 	outcomes, err := run.JudgePair(ctx, halves[0], halves[1])

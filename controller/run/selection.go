@@ -201,7 +201,7 @@ func unmeasured(measured []verdict.Measurement) bool {
 // leaseComparison waits for the lease on a comparison.
 func (r *runner) leaseComparison(ctx context.Context, digest string) (*ledger.Lease, error) {
 	for n := 0; ; n++ {
-		lease, err := r.handle.Lease(ctx, digest)
+		lease, err := r.handle.Lease(ctx, digest, "")
 		if !errors.Is(err, ledger.ErrLeased) {
 			return lease, fault(err)
 		}

@@ -168,9 +168,8 @@ CREATE TABLE underway (
 CREATE TABLE wanted (
     run    TEXT NOT NULL,
     digest TEXT NOT NULL,
-    PRIMARY KEY (run, digest)
-) STRICT;
-CREATE INDEX wanted_digest ON wanted (digest);
+    PRIMARY KEY (digest, run)
+) STRICT, WITHOUT ROWID;
 
 -- What calls took, by the account that they are counted on. What is reserved
 -- for calls under way is in it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 )
 
 // maxBatch bounds how many writes share one transaction, and with it how long
@@ -77,14 +78,20 @@ func (s *file) writer(conn *sql.Conn) error {
 	}
 }
 
+// gather adds the changes to a first one that wait already, or that goroutines which can
+// run now are about to submit. A commit takes longer than most changes.
 func (s *file) gather(first write) []write {
 	batch := []write{first}
-	for len(batch) < maxBatch {
+	for asked := false; len(batch) < maxBatch; {
 		select {
 		case w := <-s.writes:
-			batch = append(batch, w)
+			batch, asked = append(batch, w), false
 		default:
-			return batch
+			if asked {
+				return batch
+			}
+			asked = true
+			runtime.Gosched()
 		}
 	}
 	return batch

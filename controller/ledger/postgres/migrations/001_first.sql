@@ -138,7 +138,7 @@ CREATE TABLE deliveries (
 CREATE TABLE wanted (
     run TEXT COLLATE "C" NOT NULL,
     digest TEXT COLLATE "C" NOT NULL,
-    PRIMARY KEY (run, digest)
+    PRIMARY KEY (digest, run)
 );
 
 CREATE TABLE leases (
@@ -157,8 +157,6 @@ CREATE TABLE underway (
     ns TEXT COLLATE "C" NOT NULL,
     until BIGINT NOT NULL
 );
-
-CREATE INDEX wanted_digest ON wanted (digest);
 
 CREATE TABLE spending (
     account TEXT COLLATE "C" PRIMARY KEY,
