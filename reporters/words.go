@@ -62,6 +62,12 @@ func (s *Sections) Headline(r *report.Report) string {
 	return line
 }
 
+// Unexamined reports whether nothing is known about a head but the reason why it is not
+// judged.
+func Unexamined(r *report.Report) bool {
+	return r.NotRunReason != "" && r.Summary.Cases == 0 && len(r.Problems) == 0 && r.Base == nil
+}
+
 // gotWorse reports whether the cases got worse on the whole, for certain.
 func gotWorse(r *report.Report) bool { return r.Remeasured != nil && r.Remeasured.Mean.Called }
 
@@ -100,6 +106,8 @@ func (s *Sections) headline(r *report.Report, parts []string) string {
 		return fmt.Sprintf("%s; %s", r.Gate, told)
 	case bad && told != "":
 		return told
+	case Unexamined(r):
+		return "Not judged: " + strings.TrimPrefix(r.NotRunReason, "not judged: ")
 	case r.Gate.Result != report.GatePass:
 		return r.Gate.String()
 	case report.NothingAffected(r) && report.Withdrawals(r) == "" && len(report.QuarantinedRows(r)) == 0:

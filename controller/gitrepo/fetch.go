@@ -191,9 +191,9 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 		return ctx.Err()
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
 		if token == "" {
-			return errors.New("the remote asks for a credential and none was given")
+			return fmt.Errorf("%w, and none was given", ErrRefused)
 		}
-		return errors.New("the remote refuses the credential; it must be allowed to read contents")
+		return fmt.Errorf("%w, and refuses the credential that was given", ErrRefused)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNoRemote
 	}
@@ -201,7 +201,7 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 		return over
 	}
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
-		return errors.New(strings.TrimPrefix(missing.Error(), "couldn't find remote ref ") + " is not there")
+		return &MissingRefError{strings.Trim(strings.TrimPrefix(missing.Error(), "couldn't find remote ref "), `"`)}
 	}
 	text := from.redact(err.Error(), token)
 	if isAway(err) {
@@ -209,6 +209,15 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 	}
 	return errors.New(text)
 }
+
+// A MissingRefError is a ref that the remote does not have.
+type MissingRefError struct {
+	// Ref is its full name, such as refs/heads/main.
+	Ref string
+}
+
+// Error names the ref.
+func (e *MissingRefError) Error() string { return fmt.Sprintf("%q is not there", e.Ref) }
 
 // An AwayError is a remote that did not answer, or answered only in part: the same
 // fetch may succeed later.

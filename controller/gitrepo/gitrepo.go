@@ -41,6 +41,8 @@ var (
 	// ErrNoRemote reports a remote repository that does not exist, or is hidden from
 	// the credential.
 	ErrNoRemote = errors.New("the repository does not exist, or the credential may not see it")
+	// ErrRefused reports a remote that asks for another credential, or for one at all.
+	ErrRefused = errors.New("the remote asks for a credential that may read contents")
 )
 
 const gitDirName = ".git"

@@ -44,7 +44,7 @@ func (d *fixture) states() map[string]string {
 // TestAReviewThatBreaks says so of every group that it came to know, where they
 // have statuses.
 func TestAReviewThatBreaks(t *testing.T) {
-	const broken = "error: gavel could not judge this head; see the log of its run"
+	const broken = "error: not judged: gavel failed at this head; see the log of its run"
 	for _, tt := range []struct {
 		statuses string
 		groups   []string

@@ -354,7 +354,8 @@ func (r *Review) Closed() bool { return r.closed }
 // Run judges and publishes. If the verdict takes more than a few seconds, both statuses
 // are pending until then. unpublished is the part that the forge refused, which changes
 // no verdict; err is the reason why there is no report, and then both statuses show it;
-// it is a [Cancelled] if they show that. Either is a [Cancelled] if the head was
+// it is a [Cancelled] if they show that, and a [HinderedError] if another try shows the
+// same. Either is a [Cancelled] if the head was
 // superseded. Both are nil if nothing may be examined, see [ForksNever].
 func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, err error) {
 	// The head must not stay pending, even if the run was cancelled.
@@ -383,8 +384,7 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	case errors.As(err, &declined):
 		return nil, r.Decline(ctx, declined.Reason), nil
 	case err != nil:
-		const broken = "gavel could not judge this head; see the log of its run"
-		return nil, nil, errors.Join(err, r.settle(ctx, late, broken, came))
+		return nil, nil, r.explain(ctx, late, err, came)
 	}
 	unpublished = r.publish(ctx, late, came, why == "")
 	if unpublished != nil && superseded(ctx) != nil {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
-	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // A QueuedHead is a head that waits for its turn.
@@ -59,17 +57,8 @@ func (r *DeclinedError) Error() string { return r.Reason }
 func (r *Review) Decline(ctx context.Context, why string) error {
 	late, end := lasting(ctx)
 	defer end()
-	err := r.settle(ctx, late, why, judgement{})
-	if err != nil || r.Client == nil || r.schedule != nil || r.number == 0 || r.queued {
+	if err := r.settle(ctx, late, why, judgement{}); err != nil {
 		return err
 	}
-	none := report.Report{
-		Head: &r.head, NotRunReason: why, Commands: r.commands.Followed,
-		Gate: report.Gate{Result: report.GateUndetermined, Reason: why},
-	}
-	text := r.Text(&none)
-	p := publication{
-		Repository: r.Known, Number: r.number, Head: r.head, Comment: text(comment.MaxBytes), Verdict: string(none.Gate.Result),
-	}
-	return r.Retry.Do(ctx, func() error { return r.post(late, p, ledger.OutboxItem{}, text) })
+	return r.tell(ctx, late, why, true)
 }

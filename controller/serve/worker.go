@@ -158,6 +158,10 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 		}
 		return errors.Join(w.state.RemovePending(late, entry), ctx.Err())
 	}
+	if hindered, ok := errors.AsType[*review.HinderedError](err); ok {
+		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%.7s: %s (%v)", r.Head(), hindered.Reason, hindered))
+		return w.state.RemovePending(late, entry)
+	}
 	if err := errors.Join(err, unpublished); err != nil {
 		return err // the sweep settles what stays pending if nobody comes back to it
 	}

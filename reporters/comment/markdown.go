@@ -11,6 +11,7 @@ package comment
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -154,7 +155,11 @@ func (c *comment) scoreLine() string {
 	case r.Summary.Score != nil:
 		parts = append(parts, "Score **"+textfmt.Score(r.Summary.Score, 3)+"**"+reporters.DespiteFailures(r, r.Summary.Score))
 	}
-	parts = append(parts, reporters.Effort(c.r), c.commits())
+	if reporters.Unexamined(r) {
+		parts = append(parts, c.commit(r.Head, c.o.HeadSHA))
+	} else {
+		parts = append(parts, reporters.Effort(c.r), c.commits())
+	}
 	if page := textfmt.WebAddress(c.o.RunURL); page != "" {
 		parts = append(parts, textfmt.MarkdownLink("full report", page))
 	}
@@ -301,7 +306,10 @@ func (c *comment) usesWords() bool {
 
 func (c *comment) foot() string {
 	r := c.r
-	parts := []string{textfmt.Markdown(r.Gate.String(), 400)}
+	var parts []string
+	if !reporters.Unexamined(r) { // the headline has the gate's reason
+		parts = append(parts, textfmt.Markdown(r.Gate.String(), 400))
+	}
 	if r.NotRunReason == "" {
 		parts = append(parts, textfmt.Markdown(reporters.Cost(r), 200))
 	}
@@ -317,20 +325,23 @@ func (c *comment) foot() string {
 	if c.usesWords() {
 		parts = append(parts, textfmt.MarkdownLink("what these words mean", wordsPage))
 	}
-	out := "<sub>" + strings.Join(parts, " · ")
 	var commands []string
 	for _, cmd := range c.o.Commands {
 		if !approval.MatchString(cmd) && cmd != c.acceptance() { // they have their own blocks
 			commands = append(commands, "<code>"+textfmt.Markdown(cmd, 100)+"</code>")
 		}
 	}
+	lines := []string{strings.Join(parts, " · ")}
 	if len(commands) > 0 {
-		out += " <br> " + strings.Join(commands, " · ")
+		lines = append(lines, strings.Join(commands, " · "))
 		if c.o.Hint != "" {
-			out += " <br> " + textfmt.Markdown(c.o.Hint, 200)
+			lines = append(lines, textfmt.Markdown(c.o.Hint, 200))
 		}
 	}
-	return out + "</sub>"
+	if lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" }); len(lines) == 0 {
+		return ""
+	}
+	return "<sub>" + strings.Join(lines, " <br> ") + "</sub>"
 }
 
 func (o Options) blob(commit, file string, line int) string {

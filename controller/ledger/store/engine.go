@@ -236,5 +236,17 @@ func fault(e Engine, name, op string, err error) error {
 	if hint != "" {
 		hint = "; " + hint
 	}
-	return fmt.Errorf("ledger %s: %s: %w%s", name, op, err, hint)
+	return &FaultError{fmt.Sprintf("ledger %s: %s: %v%s", name, op, err, hint), err}
 }
+
+// A FaultError is an error of a ledger.
+type FaultError struct {
+	text  string
+	cause error
+}
+
+// Error describes the action, the ledger, and what to do about it.
+func (e *FaultError) Error() string { return e.text }
+
+// Unwrap returns the cause.
+func (e *FaultError) Unwrap() error { return e.cause }
