@@ -93,7 +93,8 @@ func TestSuggested(t *testing.T) {
 	}{
 		{"nobody listens", Review{}, report.Report{NotRunReason: "a fork"}, nil},
 		{"nothing to do", Review{follows: true}, report.Report{}, []string{help}},
-		{"not run", Review{follows: true}, report.Report{NotRunReason: "a fork"}, []string{approve, help}},
+		{"not run", Review{follows: true}, report.Report{NotRunReason: "a fork", Base: &why}, []string{approve, help}},
+		{"nothing is known of it", Review{follows: true}, report.Report{NotRunReason: "its branch is gone"}, []string{help}},
 		{"not run, and approved", Review{follows: true, approved: true}, report.Report{NotRunReason: "a fork"}, []string{help}},
 		{"not run, and the operator forbids it", Review{follows: true, Config: Config{Forks: ForksPlan}}, report.Report{NotRunReason: "a fork"}, []string{help}},
 		{"cases were not run", Review{follows: true}, report.Report{Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}, NotRun: 1}}, []string{"/gavel rerun errors", help}},
