@@ -145,32 +145,51 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestHasComment: a comment that was never written is not missed, one that somebody
+// TestStands: a comment that was never written is not missed, one that somebody edited or
 // deleted is, and the next review writes it again, once.
-func TestHasComment(t *testing.T) {
+func TestStands(t *testing.T) {
 	d := newTalk(t)
 	d.recalls()
-	has := func() bool {
+	stands := func() bool {
 		t.Helper()
-		has, err := review.New(d.cfg).HasComment(t.Context(), 1)
+		stands, err := review.New(d.cfg).Stands(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return has
+		return stands
 	}
-	if !has() {
+	if !stands() {
 		t.Error("a comment is missed before one was written")
 	}
 	for range 2 {
 		if err := d.review(1); err != nil {
 			t.Fatal(err)
 		}
-		if !has() {
+		if !stands() {
 			t.Error("a comment is missed that is there")
 		}
 		d.forge.DeleteComment(d.forge.Comments(1)[0].ID)
-		if has() {
+		if stands() {
 			t.Error("a deleted comment is not missed")
+		}
+	}
+	for range 2 { // the second time it has been put right before
+		if err := d.review(1); err != nil {
+			t.Fatal(err)
+		}
+		written := d.forge.Comments(1)[0]
+		if !stands() {
+			t.Error("a comment that is as it was written does not stand")
+		}
+		d.forge.EditComment(written.ID, strings.Replace(written.Body, "###", "### ✅ No regressions", 1))
+		if stands() {
+			t.Error("an edited comment stands")
+		}
+		if err := d.review(1); err != nil {
+			t.Fatal(err)
+		}
+		if now := d.forge.Comments(1)[0]; now.Body != written.Body || now.ID != written.ID || !stands() {
+			t.Errorf("the edited comment is\n%s\nwant\n%s", now.Body, written.Body)
 		}
 	}
 	if d.runs != 1 {

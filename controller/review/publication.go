@@ -39,6 +39,8 @@ type publication struct {
 type receipt struct {
 	Comment int64  `json:"comment"`
 	Verdict string `json:"verdict"`
+	// Digest is the text's; receipts of earlier versions have none.
+	Digest string `json:"digest,omitempty"`
 }
 
 // destination identifies the place on the forge.

@@ -140,8 +140,11 @@ func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem
 	default:
 		note, err = r.comment(r.worth(ctx, forge.WorthComment), p, text)
 	}
-	if err != nil || item.ID == 0 {
+	switch {
+	case err != nil || item.ID == 0 && note == nil:
 		return err
+	case item.ID == 0:
+		return r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
 	}
 	return r.Ledger.MarkPublished(ctx, item, string(note))
 }
@@ -166,11 +169,7 @@ func (r *Review) comment(ctx context.Context, p publication, text comment.Render
 		return nil, err
 	}
 	r.Log(fmt.Sprintf("comment %s: %s", comment.Outcome, comment.URL))
-	note, err := json.Marshal(receipt{comment.ID, p.Verdict})
-	if err == nil && comment.ID != last.Comment { // the previous one was deleted
-		err = r.Ledger.ReplaceReceipt(ctx, p.destination(), string(note))
-	}
-	return note, err
+	return json.Marshal(receipt{comment.ID, p.Verdict, comment.Digest})
 }
 
 // receiptOf returns the receipt of a posting's last comment, zero without one.
@@ -185,16 +184,23 @@ func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, er
 	return last, nil
 }
 
-// HasComment reports whether the comment of a pull request still exists, if it was ever
-// written: people with write permission may delete it.
-func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
+// Stands reports whether the comment of a pull request is as it was written, if it ever
+// was: people with write permission may edit and delete it.
+func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
 	look := &Review{Config: r.cfg}
 	p := publication{Repository: r.cfg.Known, Number: number}
 	last, err := look.receiptOf(ctx, p)
 	if err != nil || last.Comment == 0 {
 		return true, err
 	}
-	return look.publisher(p, last.Comment).HasComment(ctx)
+	return look.publisher(p, last.Comment).Stands(ctx, last.Digest)
+}
+
+// Differs reports whether a comment is the one of its pull request, with another text than
+// it was written with.
+func (r *Reviewer) Differs(ctx context.Context, c forge.Comment) (bool, error) {
+	last, err := (&Review{Config: r.cfg}).receiptOf(ctx, publication{Repository: r.cfg.Known, Number: c.Number})
+	return err == nil && last.Comment == c.ID && last.Digest != "" && last.Digest != comment.Digest(c.Body), err
 }
 
 // publisher returns the publisher of a posting; commentID is its last comment, 0 for

@@ -174,7 +174,7 @@ func (p *poller) poll(ctx context.Context, repo *repository) error {
 	p.pollRefused(repo)
 	news := errors.Join(pulls, branches, p.pollComments(ctx, repo), p.pollSchedule(ctx, repo))
 	// The last requests are those that nobody waits for.
-	return errors.Join(news, p.pollDeletedComments(ctx, repo))
+	return errors.Join(news, p.pollOwnComments(ctx, repo))
 }
 
 func (p *poller) pollPulls(ctx context.Context, repo *repository) error {
@@ -253,7 +253,8 @@ type commentCursor struct {
 	tag   string
 }
 
-// pollComments makes pull requests with new commands due.
+// pollComments makes pull requests due that have new commands, or a comment of ours that
+// somebody edited.
 func (p *poller) pollComments(ctx context.Context, repo *repository) error {
 	if repo.Client == nil {
 		return nil
@@ -279,18 +280,28 @@ func (p *poller) pollComments(ctx context.Context, repo *repository) error {
 		if asks && c.Number != 0 {
 			p.loop.Add(Key{Repository: repo.id, Kind: PullRequest, Pull: c.Number})
 		}
+		if _, isOpen := repo.pulls[c.Number]; !isOpen {
+			continue
+		}
+		edited, err := repo.reviewer.Differs(ctx, c)
+		if err != nil {
+			return err
+		}
+		if edited {
+			p.loop.AddIfIdle(Key{Repository: repo.id, Kind: PullRequest, Pull: c.Number})
+		}
 	}
 	repo.comments = now
 	return nil
 }
 
-// pollDeletedComments finds comments of ours that somebody deleted, on a few pull
-// requests at a time, since no listing shows them.
-func (p *poller) pollDeletedComments(ctx context.Context, repo *repository) error {
+// pollOwnComments finds comments of ours that somebody edited or deleted, on a few pull
+// requests at a time: no listing shows deleted ones, and an edit may be missed.
+func (p *poller) pollOwnComments(ctx context.Context, repo *repository) error {
 	const most = 10
 	for _, number := range rotate(maps.Keys(repo.pulls), repo.lastPull, most) {
 		repo.lastPull = number
-		stands, err := repo.reviewer.HasComment(ctx, number)
+		stands, err := repo.reviewer.Stands(ctx, number)
 		if err != nil {
 			return err
 		}

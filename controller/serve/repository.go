@@ -49,7 +49,7 @@ type repository struct {
 	scheduled map[string]time.Time // when the schedule last made branches due
 	listed    bool                 // once at least
 	comments  commentCursor
-	lastPull  int // whose comment was looked for last, see pollDeletedComments
+	lastPull  int // whose comment was looked for last, see pollOwnComments
 }
 
 func (r *repository) fetch(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {

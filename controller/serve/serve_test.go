@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
 // TestAPullRequestGetsItsVerdict, and base its part of it.
@@ -368,4 +369,26 @@ func TestAStopWhileTheForgeHangs(t *testing.T) {
 	w.start()
 	w.idle()
 	w.want("one", "success success")
+}
+
+// TestACommentThatSomebodyEdited is put right at the next poll, also among many pull requests.
+func TestACommentThatSomebodyEdited(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.push("one")
+	for n := range 30 {
+		w.forge.AddPull(forgetest.Pull{Number: n + 2, HeadSHA: fmt.Sprintf("%040x", n), HeadRepo: "-", Author: "stranger", BaseSHA: w.commits["main"]})
+	}
+	w.forks = "never"
+	w.start()
+	w.idle()
+	for _, text := range []string{"### ✅ No regressions", comment.Marker + "\n### ✅ No regressions"} {
+		written := w.forge.Comments(1)[0]
+		w.forge.EditComment(written.ID, text)
+		w.poll()
+		w.idle()
+		if now := w.forge.Comments(1); len(now) != 1 || now[0].Body != written.Body {
+			t.Errorf("the comments are %+v, want the one that gavel wrote", now)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package comment
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -42,6 +44,8 @@ type Comment struct {
 	ID      int64
 	URL     string
 	Outcome Outcome
+	// Digest is the text's, for [Publisher.Stands].
+	Digest string
 }
 
 var markerPattern = lazyregexp.New(`^<!-- gavel:[^\n]{1,200} -->$`)
@@ -99,13 +103,14 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Renderer) (Comment, 
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
-// HasComment reports whether the comment of [PublisherConfig.CommentID] still exists.
-func (p *Publisher) HasComment(ctx context.Context) (bool, error) {
+// Stands reports whether the comment of [PublisherConfig.CommentID] still exists, with the
+// text of the digest; an empty one is not compared.
+func (p *Publisher) Stands(ctx context.Context, digest string) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, err := p.stored(ctx)
 	op := fmt.Sprintf("read the comment on %s/%s#%d", p.cfg.Owner, p.cfg.Name, p.cfg.Number)
-	return found != nil, p.explain(op, p.cfg.Permission, err)
+	return found != nil && (digest == "" || Digest(found.GetBody()) == digest), p.explain(op, p.cfg.Permission, err)
 }
 
 // Retire turns our comment into an earlier one: its text goes into a fold below the
@@ -281,7 +286,13 @@ func (p *Publisher) edit(ctx context.Context, c *gh.IssueComment, body string) (
 }
 
 func convertComment(c *gh.IssueComment, outcome Outcome) Comment {
-	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Outcome: outcome}
+	return Comment{ID: c.GetID(), URL: c.GetHTMLURL(), Outcome: outcome, Digest: Digest(c.GetBody())}
+}
+
+// Digest returns the digest of a comment's text, whatever forges change in what they store.
+func Digest(body string) string {
+	sum := sha256.Sum256([]byte(normal(body)))
+	return hex.EncodeToString(sum[:])
 }
 
 func firstLine(body string) string {
