@@ -65,14 +65,16 @@ func TestRecentComments(t *testing.T) {
 				t.Fatalf("%d comments, %v", len(found), err)
 			}
 			before := len(f.Requests())
-			if _, again, err := c.RecentComments(t.Context(), demo, at(100), tag); !errors.Is(err, forge.ErrUnchanged) || again != tag {
-				t.Errorf("the tag is %q, error %v; want the same tag and ErrUnchanged", again, err)
-			}
-			if asked := len(f.Requests()) - before; asked != 1 {
-				t.Errorf("%d requests for no change", asked)
+			if tt.name == "GitHub" { // Gitea has no tags
+				if _, again, err := c.RecentComments(t.Context(), demo, at(100), tag); !errors.Is(err, forge.ErrUnchanged) || again != tag {
+					t.Errorf("the tag is %q, error %v; want the same tag and ErrUnchanged", again, err)
+				}
+				if asked := len(f.Requests()) - before; asked != 1 {
+					t.Errorf("%d requests for no change", asked)
+				}
 			}
 			f.AddComment(7, "mona", "new")
-			if found, now, err := c.RecentComments(t.Context(), demo, at(300), tag); err != nil || len(found) != 1 || now == tag {
+			if found, now, err := c.RecentComments(t.Context(), demo, at(300), tag); err != nil || len(found) != 1 || now == tag && tag != "" {
 				t.Errorf("found %+v, %v; want one comment and another tag", found, err)
 			}
 			f.Inject(forgetest.Fault{Path: "/comments", Status: 403})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -75,6 +76,7 @@ func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now
 	if err := l.repo.check(); err != nil {
 		return "", err
 	}
+	seen := 0
 	for page := 1; page <= maxPages; {
 		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s&page=%d", l.repo.Owner, l.repo.Name, l.path, page), nil)
 		if err != nil {
@@ -97,14 +99,28 @@ func each[T any](ctx context.Context, c *Client, l listRequest, do func(T)) (now
 		for _, item := range items {
 			do(item)
 		}
-		// A forge that ignores paging names no next page.
-		if resp.NextPage <= page {
+		seen += len(items)
+		switch {
+		case resp.NextPage > page:
+			page = resp.NextPage
+		case len(items) > 0 && seen < counted(resp):
+			page++
+		default:
 			return now, nil
 		}
-		page = resp.NextPage
 	}
 	listed, _, _ := strings.Cut(l.path, "?")
 	return "", fmt.Errorf("list %s of %s/%s: there are more than %d pages; close or remove what is no longer needed", listed, l.repo.Owner, l.repo.Name, maxPages)
+}
+
+// counted returns the number of items in a whole listing, 0 if the forge does not report
+// it. Gitea cuts the comments of a repository into pages, and names no next one.
+func counted(resp *github.Response) int {
+	n, err := strconv.Atoi(resp.Header.Get("X-Total-Count"))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // OpenPulls lists the open pull requests of a repository, the last changed first. tag

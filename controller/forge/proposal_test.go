@@ -10,7 +10,7 @@ import (
 // TestOpen opens a pull request on GitHub and on Gitea, and names the missing part if
 // it cannot.
 func TestOpen(t *testing.T) {
-	for _, base := range []string{"", "/api/v3", "/api/v1"} {
+	for base, at := range map[string]string{"": "/pull/1", "/api/v3": "/pull/1", "/api/v1": "/pulls/1"} {
 		f := forgetest.New(t)
 		fake := &forgetest.Clock{}
 		f.Tip = func(branch string) string {
@@ -26,7 +26,7 @@ func TestOpen(t *testing.T) {
 		}
 		p := Proposal{Branch: "gavel/a", Base: "main", Title: "settings: sum", Body: "the diff"}
 		number, page, err := OpenProposal(t.Context(), client, repo, p)
-		if err != nil || number != 1 || !strings.HasSuffix(page, "/pull/1") {
+		if err != nil || number != 1 || !strings.HasSuffix(page, at) {
 			t.Errorf("%s: pull request %d at %s: %v", base, number, page, err)
 		}
 		got := f.Pull(1)

@@ -187,6 +187,31 @@ func (t *transport) inTurn(req *http.Request, body []byte, token Token, worth Pe
 	return resp, err
 }
 
+// giteaQuery writes the query of a URL in Gitea's words: it takes `limit` for the size of
+// a page, orders pull requests by `recentupdate` and comments not at all, and lists the
+// reactions to a comment at once.
+func giteaQuery(u *url.URL) *url.URL {
+	query := u.Query()
+	if size := query.Get("per_page"); size != "" {
+		query.Set("limit", size)
+	}
+	drop := []string{"per_page", "direction"}
+	switch {
+	case strings.HasSuffix(u.Path, "/reactions"):
+		drop = append(drop, "limit", "page")
+	case !strings.HasSuffix(u.Path, "/pulls"):
+		drop = append(drop, "sort")
+	case query.Has("sort"):
+		query.Set("sort", "recentupdate")
+	}
+	for _, name := range drop {
+		query.Del(name)
+	}
+	out := *u
+	out.RawQuery = query.Encode()
+	return &out
+}
+
 // isWhole reports whether a successful answer is one JSON document, as every answer
 // with a body is. A proxy may cut an answer off and give the length of the part, and an
 // empty page of a listing would look like one without items.
@@ -224,6 +249,9 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	// equivalent now.
 	if out.Header.Get("Accept") != "" {
 		out.Header.Set("Accept", mediaType)
+	}
+	if isGitea(t.base) {
+		out.URL = giteaQuery(out.URL)
 	}
 	if token != "" {
 		out.Header.Set("Authorization", "Bearer "+string(token))

@@ -19,13 +19,13 @@ const (
 	maxContextRunes     = 255
 )
 
-// gitea is the base path under which the fake behaves as Gitea does.
-const gitea = "/api/v1"
+// giteaBase is the base path under which the fake behaves as Gitea does.
+const giteaBase = "/api/v1"
 
 // routes serves the same paths at the root and under both base paths.
 func (f *Forge) routes() http.Handler {
 	mux := http.NewServeMux()
-	for _, base := range []string{"", "/api/v3", gitea} {
+	for _, base := range []string{"", "/api/v3", giteaBase} {
 		repo := base + "/repos/{owner}/{repo}"
 		for pattern, handle := range map[string]http.HandlerFunc{
 			"GET " + base + "/user":                             f.getUser,
@@ -56,7 +56,7 @@ func (f *Forge) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
-	return mux
+	return f.heldAgainstGitea(mux)
 }
 
 // locked gives a handler exclusive access to the state and hides other repositories.
@@ -79,7 +79,7 @@ func (f *Forge) locked(next http.HandlerFunc) http.HandlerFunc {
 
 func notFound(w http.ResponseWriter) { refuse(w, http.StatusNotFound, "Not Found") }
 
-func isGitea(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, gitea+"/") }
+func isGitea(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, giteaBase+"/") }
 
 func number(r *http.Request, name string) int {
 	n, err := strconv.Atoi(r.PathValue(name))
@@ -89,8 +89,15 @@ func number(r *http.Request, name string) int {
 	return n
 }
 
-func (f *Forge) user(login string) any {
-	if login == "-" {
+// user describes an account. Gitea has no kinds of accounts, and an account of its own
+// for deleted ones.
+func (f *Forge) user(r *http.Request, login string) any {
+	switch {
+	case isGitea(r) && login == "-":
+		return map[string]any{"login": "Ghost", "id": -1}
+	case isGitea(r):
+		return map[string]any{"login": login, "id": f.userID(login)}
+	case login == "-":
 		return nil
 	}
 	kind := "User"
@@ -105,7 +112,7 @@ func (f *Forge) getUser(w http.ResponseWriter, r *http.Request) {
 	if login == "" {
 		login = f.caller(r)
 	}
-	reply(w, http.StatusOK, f.user(login))
+	reply(w, http.StatusOK, f.user(r, login))
 }
 
 func (f *Forge) repository(name string) any {
@@ -128,16 +135,16 @@ func (f *Forge) getPull(w http.ResponseWriter, r *http.Request) {
 		notFound(w)
 		return
 	}
-	reply(w, http.StatusOK, f.pullJSON(p))
+	reply(w, http.StatusOK, f.pullJSON(r, p))
 }
 
-func (f *Forge) pullJSON(p Pull) map[string]any {
+func (f *Forge) pullJSON(r *http.Request, p Pull) map[string]any {
 	state := "open"
 	if p.Closed {
 		state = "closed"
 	}
 	return map[string]any{
-		"number": p.Number, "state": state, "draft": p.Draft, "title": p.Title, "user": f.user(p.Author),
+		"number": p.Number, "state": state, "draft": p.Draft, "title": p.Title, "user": f.user(r, p.Author),
 		"head": map[string]any{"sha": p.HeadSHA, "ref": p.HeadRef, "repo": f.repository(p.HeadRepo)},
 		"base": map[string]any{"sha": p.BaseSHA, "ref": p.BaseRef, "repo": f.repository(Repository)},
 	}
@@ -164,15 +171,15 @@ func (f *Forge) listPulls(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortFunc(open, func(a, b Pull) int { return cmp.Or(b.changed-a.changed, b.Number-a.Number) })
-	tag := fmt.Sprintf("%q", fmt.Sprint(f.changes))
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
+	if isGitea(r) && r.URL.Query().Get("sort") != "recentupdate" {
+		slices.SortFunc(open, func(a, b Pull) int { return b.Number - a.Number })
+	}
+	if known(w, r, fmt.Sprintf("%q", fmt.Sprint(f.changes))) {
 		return
 	}
 	values := []any{}
 	for _, p := range open {
-		values = append(values, f.pullJSON(p))
+		values = append(values, f.pullJSON(r, p))
 	}
 	reply(w, http.StatusOK, page(w, r, values))
 }
@@ -191,17 +198,22 @@ func (f *Forge) getPermission(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		permission = "read"
 	}
-	reply(w, http.StatusOK, map[string]any{"permission": permission, "role_name": permission, "user": f.user(login)})
+	reply(w, http.StatusOK, map[string]any{"permission": permission, "role_name": permission, "user": f.user(r, login)})
 }
 
 func (f *Forge) commentJSON(r *http.Request, c Comment) map[string]any {
-	base := "http://" + r.Host + "/repos/" + Repository
-	return map[string]any{
-		"id": c.ID, "body": c.Body, "user": f.user(c.Login), "created_at": f.times[c.ID].created, "updated_at": f.times[c.ID].updated,
-		"url":       fmt.Sprintf("%s/issues/comments/%d", base, c.ID),
-		"issue_url": fmt.Sprintf("%s/issues/%d", base, c.Number),
-		"html_url":  fmt.Sprintf("http://%s/%s/pull/%d#issuecomment-%d", r.Host, Repository, c.Number, c.ID),
+	out := map[string]any{
+		"id": c.ID, "body": c.Body, "user": f.user(r, c.Login), "created_at": f.times[c.ID].created, "updated_at": f.times[c.ID].updated,
 	}
+	if isGitea(r) {
+		f.giteaPlace(out, r.Host, c)
+		return out
+	}
+	base := "http://" + r.Host + "/repos/" + Repository
+	out["url"] = fmt.Sprintf("%s/issues/comments/%d", base, c.ID)
+	out["issue_url"] = fmt.Sprintf("%s/issues/%d", base, c.Number)
+	out["html_url"] = fmt.Sprintf("http://%s/%s/pull/%d#issuecomment-%d", r.Host, Repository, c.Number, c.ID)
+	return out
 }
 
 // issue distinguishes issues/{number}/comments from issues/comments/{id}, which the mux
@@ -247,10 +259,7 @@ func (f *Forge) commentsSince(r *http.Request, comments []Comment) []any {
 // recentComments lists the comments of all pull requests, the newest first, with an
 // ETag. Gitea only supports the order of creation.
 func (f *Forge) recentComments(w http.ResponseWriter, r *http.Request) {
-	tag := fmt.Sprintf("%q", fmt.Sprint("talk ", f.talk))
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
+	if known(w, r, fmt.Sprintf("%q", fmt.Sprint("talk ", f.talk))) {
 		return
 	}
 	comments := slices.Clone(f.comments)
@@ -276,7 +285,11 @@ func (f *Forge) react(w http.ResponseWriter, r *http.Request) {
 	if f.addReaction(i, f.caller(r), in.Content) {
 		status = http.StatusCreated
 	}
-	reply(w, status, map[string]any{"id": i, "content": in.Content, "user": f.user(f.caller(r))})
+	out := map[string]any{"id": i, "content": in.Content, "user": f.user(r, f.caller(r))}
+	if isGitea(r) {
+		delete(out, "id")
+	}
+	reply(w, status, out)
 }
 
 func (f *Forge) listReactions(w http.ResponseWriter, r *http.Request) {
@@ -288,10 +301,23 @@ func (f *Forge) listReactions(w http.ResponseWriter, r *http.Request) {
 	values := []any{}
 	for _, one := range strings.Split(f.comments[i].Reactions, ", ") {
 		if login, content, ok := strings.Cut(one, ": "); ok {
-			values = append(values, map[string]any{"content": content, "user": f.user(login)})
+			values = append(values, map[string]any{"content": content, "user": f.user(r, login)})
 		}
 	}
 	reply(w, http.StatusOK, page(w, r, values))
+}
+
+// known tags a listing and reports whether the caller has it already. Gitea tags none.
+func known(w http.ResponseWriter, r *http.Request, tag string) bool {
+	if isGitea(r) {
+		return false
+	}
+	w.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") != tag {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
 }
 
 // listStatuses lists all statuses of a commit, the newest first.
@@ -305,21 +331,27 @@ func (f *Forge) listStatuses(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, page(w, r, values))
 }
 
-// page cuts a list as GitHub does and links to the rest. Gitea sends all.
+// page cuts a list as GitHub does and links to the rest; see [giteaPaged] for Gitea.
 func page(w http.ResponseWriter, r *http.Request, all []any) []any {
+	sizeName, most, linked := "per_page", 100, true
 	if isGitea(r) {
-		return all
+		var cut bool
+		w.Header().Set("X-Total-Count", strconv.Itoa(len(all)))
+		if cut, linked = giteaPaged(r.URL.Path); !cut {
+			return all
+		}
+		sizeName, most = "limit", giteaMaxItems
 	}
 	query := r.URL.Query()
 	size, current := 30, 1
-	if n, err := strconv.Atoi(query.Get("per_page")); err == nil {
-		size = min(max(n, 1), 100)
+	if n, err := strconv.Atoi(query.Get(sizeName)); err == nil && n > 0 {
+		size = min(n, most)
 	}
 	if n, err := strconv.Atoi(query.Get("page")); err == nil {
 		current = max(n, 1)
 	}
 	last := max((len(all)+size-1)/size, 1)
-	if current < last {
+	if linked && current < last {
 		link := func(n int, rel string) string {
 			query.Set("page", strconv.Itoa(n))
 			return fmt.Sprintf(`<http://%s%s?%s>; rel="%s"`, r.Host, r.URL.Path, query.Encode(), rel)

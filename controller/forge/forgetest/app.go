@@ -237,6 +237,11 @@ func (a account) may(r *http.Request) bool {
 	return has == "write" || has == level
 }
 
+// bearer returns the token of a request. Gitea also takes it after the word token.
 func bearer(r *http.Request) string {
-	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	header := r.Header.Get("Authorization")
+	if rest, ok := strings.CutPrefix(header, "token "); ok && isGitea(r) {
+		return rest
+	}
+	return strings.TrimPrefix(header, "Bearer ")
 }

@@ -5,7 +5,8 @@
 // Create one with [New], fill it with [Forge.AddPull] and [Forge.AddComment], let the
 // code under test speak to [Forge.URL] with one of the tokens, and look at
 // [Forge.Comments], [Forge.Statuses] and [Forge.Requests]. When the test ends, every
-// request that does not conform to GitHub's published description fails it.
+// request that does not conform to GitHub's published description fails it, and every
+// request and answer of Gitea that its Go SDK does not know.
 package forgetest
 
 import (
@@ -123,8 +124,8 @@ func (r Request) String() string { return r.Method + " " + r.Path }
 // A Forge is the fake. It is safe for concurrent use.
 type Forge struct {
 	// URL is the base of the API. With /api/v3 behind it the forge is GitHub
-	// Enterprise; with /api/v1 it is Gitea, which ignores paging and says
-	// `status` where GitHub says `state`.
+	// Enterprise; with /api/v1 it is Gitea, whose requests and answers are held against
+	// its Go SDK.
 	URL string
 	// Now is the clock of comments and statuses. Defaults to [time.Now]; set it before
 	// the first of them.
@@ -169,6 +170,7 @@ type Forge struct {
 	pushes      []push            // the newest last
 	mergeBases  map[string]string // by base...head
 	unchanged   int               // answers with a 304
+	unlike      []error           // answers that Gitea's SDK cannot decode
 }
 
 // New starts a forge that ends with the test.
@@ -209,8 +211,11 @@ func unserved(tb testing.TB) *Forge {
 	tb.Cleanup(func() {
 		for _, r := range f.Requests() {
 			if err := Conforms(r); err != nil {
-				tb.Errorf("%s does not conform to GitHub's REST description: %v", r, err)
+				tb.Errorf("%s does not conform to the forge's description: %v", r, err)
 			}
+		}
+		for _, err := range f.unlike {
+			tb.Errorf("the fake is unlike Gitea: %v", err)
 		}
 	})
 	return f
@@ -472,7 +477,7 @@ func (f *Forge) handler() http.Handler {
 }
 
 // tagged adds an ETag to every answer to a read, and answers 304 if the caller has it
-// already.
+// already. Gitea sends none.
 func (f *Forge) tagged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -482,7 +487,7 @@ func (f *Forge) tagged(next http.Handler) http.Handler {
 		said := httptest.NewRecorder()
 		next.ServeHTTP(said, r)
 		maps.Copy(w.Header(), said.Header())
-		if said.Code == http.StatusOK && w.Header().Get("ETag") == "" {
+		if said.Code == http.StatusOK && w.Header().Get("ETag") == "" && !isGitea(r) {
 			w.Header().Set("ETag", fmt.Sprintf(`W/"%x"`, sha256.Sum256(said.Body.Bytes())))
 		}
 		if tag := w.Header().Get("ETag"); tag != "" && r.Header.Get("If-None-Match") == tag {

@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// createPull opens a pull request, and refuses what GitHub refuses.
+// createPull opens a pull request, and refuses what GitHub refuses; Gitea answers 409
+// where one exists.
 func (f *Forge) createPull(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Title, Head, Base, Body string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Title == "" {
@@ -24,14 +25,22 @@ func (f *Forge) createPull(w http.ResponseWriter, r *http.Request) {
 	number := 1
 	for n, p := range f.pulls {
 		if p.HeadRef == in.Head && !p.Closed {
+			if isGitea(r) {
+				refuse(w, http.StatusConflict, "pull request already exists for these targets")
+				return
+			}
 			invalid(w, "PullRequest", "A pull request already exists for "+in.Head)
 			return
 		}
 		number = max(number, n+1)
 	}
 	f.addPull(Pull{Number: number, HeadSHA: head, HeadRef: in.Head, BaseSHA: base, BaseRef: in.Base, Author: f.caller(r), Title: in.Title, Body: in.Body})
-	out := f.pullJSON(f.pulls[number])
-	out["html_url"] = fmt.Sprintf("https://github.example/%s/pull/%d", Repository, number)
+	out := f.pullJSON(r, f.pulls[number])
+	page := "https://github.example/%s/pull/%d"
+	if isGitea(r) {
+		page = "https://gitea.example/%s/pulls/%d"
+	}
+	out["html_url"] = fmt.Sprintf(page, Repository, number)
 	reply(w, http.StatusCreated, out)
 }
 

@@ -25,7 +25,7 @@ func (f *Forge) listActivity(w http.ResponseWriter, r *http.Request) {
 	all := []any{}
 	for _, p := range slices.Backward(f.pushes) {
 		if p.ref == r.URL.Query().Get("ref") {
-			all = append(all, map[string]any{"ref": p.ref, "after": p.sha, "activity_type": "push", "actor": f.user(p.login)})
+			all = append(all, map[string]any{"ref": p.ref, "after": p.sha, "activity_type": "push", "actor": f.user(r, p.login)})
 		}
 	}
 	reply(w, http.StatusOK, all)
