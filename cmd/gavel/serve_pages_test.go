@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -144,8 +145,8 @@ func TestServePages(t *testing.T) {
 		t.Errorf("the commit is of %s", who)
 	}
 	// The very same change is that branch again, and not one more.
-	if status, body := ask(t, "POST", base+"/r/octo/demo/api/settings/tests", adasToken, added); status == 200 {
-		t.Errorf("the same change twice is %d %s", status, body)
+	if status, body := ask(t, "POST", base+"/r/octo/demo/api/settings/tests", adasToken, added); status != 200 || !strings.Contains(body, "/pull/2\"") || j.forge.Pull(3).HeadRef != "" {
+		t.Errorf("the same change twice is %d %s, and the next pull request %+v", status, body, j.forge.Pull(3))
 	}
 	if status, _ := ask(t, "POST", base+"/r/octo/demo/pulls/1/look", adasToken, "{}"); status != 200 {
 		t.Errorf("looking again is %d", status) // after the redirect
@@ -252,4 +253,36 @@ func getAs(t *testing.T, url, token string) string {
 		t.Fatalf("%s is %d %s", url, status, body)
 	}
 	return body
+}
+
+// TestAForgeThatHiccups keeps a change that it does not make a pull request of: the
+// person learns why, keeps what was typed, and sends the same again.
+func TestAForgeThatHiccups(t *testing.T) {
+	j := newPages(t, false)
+	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))
+	log.await(t, `"repo":"octo/demo#1","duration"`)
+	first, _, _ := strings.Cut(strings.SplitN(mustGet(t, base+"/r/octo/demo/api/settings/tests"), `"domain_id": "`, 2)[1], `"`)
+	pulls := func(f forgetest.Fault) forgetest.Fault { return f.On("POST", "/pulls") }
+	for i, tt := range []struct {
+		fault  forgetest.Fault
+		status int
+		want   string
+	}{
+		{forgetest.Fault{Status: 502}, 503, "and its pull request is not open: the forge does not answer now"},
+		{forgetest.LostReply("POST"), 503, "send it again in a minute"},
+		{forgetest.Fault{Status: 403}, 403, "pull-requests: write"},
+	} {
+		added := fmt.Sprintf(`{"name": "Later %d", "domain_id": %q, "level": 1, "prompt": "Hello?", "expected": {"keywords": ["hello"]}, "evaluator_id": "keyword"}`, i, first)
+		j.forge.Inject(pulls(tt.fault))
+		if status, body := ask(t, "POST", base+"/r/octo/demo/api/settings/tests", adasToken, added); status != tt.status || !strings.Contains(body, tt.want) {
+			t.Errorf("with a forge that answers %d: %d %s", tt.fault.Status, status, body)
+		}
+		page := fmt.Sprintf("/pull/%d\"", i+2)
+		if status, body := ask(t, "POST", base+"/r/octo/demo/api/settings/tests", adasToken, added); status != 200 || !strings.Contains(body, page) {
+			t.Errorf("sent again: %d %s, want %s", status, body, page)
+		}
+	}
+	if code := end(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
 }

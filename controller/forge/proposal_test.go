@@ -33,8 +33,14 @@ func TestOpen(t *testing.T) {
 		if got.HeadRef != p.Branch || got.BaseRef != p.Base || got.Title != p.Title || got.Body != p.Body {
 			t.Errorf("%s: the pull request is %+v", base, got)
 		}
-		if _, _, err := OpenProposal(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "already exists") {
-			t.Errorf("%s: a second one: %v", base, err)
+		f.AddPull(forgetest.Pull{Number: 2, HeadSHA: got.HeadSHA, BaseSHA: got.BaseSHA, HeadRef: p.Branch, HeadRepo: "mallory/demo"})
+		if number, _, err := OpenProposal(t.Context(), client, repo, p); err != nil || number != 1 {
+			t.Errorf("%s: a second one is %d: %v", base, number, err)
+		}
+		bad := p
+		bad.Branch = "gavel/none"
+		if _, _, err := OpenProposal(t.Context(), client, repo, bad); err == nil || !strings.Contains(err.Error(), "is not a branch") {
+			t.Errorf("%s: without a branch: %v", base, err)
 		}
 		f.Inject(forgetest.Fault{Method: "POST", Status: 403})
 		if _, _, err := OpenProposal(t.Context(), client, repo, p); err == nil || !strings.Contains(err.Error(), "pull-requests: write") {

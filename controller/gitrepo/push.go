@@ -11,15 +11,19 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/client"
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
 // Push creates a commit and a remote branch that points to it, and returns the commit.
-// Its parent has to be in the clone, and the branch must not exist at the remote.
-// Nothing is written into the clone. A local folder is not pushed to.
+// Its parent has to be in the clone. A branch that exists at the remote has to have the
+// same files, as after a push whose reply was lost; its own commit is returned. Nothing
+// is written into the clone, unless the branch is read. A local folder is not pushed to.
+// The error wraps [ErrRefused] if the credential may not push.
 func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit string, err error) {
 	if m.from.scheme == fileScheme {
 		return "", fmt.Errorf("%s is a folder of this machine, which is not pushed to", m.from.show)
@@ -40,11 +44,41 @@ func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit stri
 		return "", err
 	}
 	p := packPush{m.from, objects, packp.Command{Name: plumbing.ReferenceName(ref), New: made}}
-	err = m.cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) error { return p.send(ctx, auth) })
-	if err != nil {
+	taken := false
+	err = m.cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) (err error) {
+		taken, err = p.send(ctx, auth)
+		return err
+	})
+	switch {
+	case errors.Is(err, ErrRefused):
+		return "", fmt.Errorf("push to %s: %w; give the credential contents: write, or write:repository of Gitea and Forgejo", m.from.show, err)
+	case err != nil:
 		return "", fmt.Errorf("push to %s: %w", m.from.show, err)
+	case taken:
+		return m.pushed(ctx, branch, objects, made)
 	}
 	return made.String(), nil
+}
+
+// pushed returns the commit of a branch at the remote, which has to have the files of a
+// new commit.
+func (m *Mirror) pushed(ctx context.Context, branch string, objects *memory.Storage, made plumbing.Hash) (string, error) {
+	ours, err := object.GetCommit(objects, made)
+	if err != nil {
+		return "", err
+	}
+	there, commits, err := m.Fetch(ctx, OfBase, "refs/heads/"+branch)
+	if err != nil {
+		return "", fmt.Errorf("read the branch %s, which exists: %w", branch, err)
+	}
+	tree, err := there.rootTree(commits[0])
+	if err = errors.Join(err, there.Close()); err != nil {
+		return "", err
+	}
+	if tree != ours.TreeHash {
+		return "", fmt.Errorf("push to %s: the branch %s exists and has other files: delete it there", m.from.show, branch)
+	}
+	return commits[0], nil
 }
 
 func (r *Repository) draft(c Commit) (*memory.Storage, plumbing.Hash, error) {
@@ -60,28 +94,34 @@ type packPush struct {
 	change packp.Command
 }
 
-// send uploads the objects and updates the ref at the remote.
-func (p packPush) send(ctx context.Context, auth transport.AuthMethod) error {
+// send uploads the objects and updates the ref at the remote. A ref that is there already
+// is taken: it stays as it is.
+func (p packPush) send(ctx context.Context, auth transport.AuthMethod) (taken bool, err error) {
 	endpoint, err := transport.NewEndpoint(p.to.url)
 	if err != nil {
-		return errors.New("the address cannot be read")
+		return false, errors.New("the address cannot be read")
 	}
 	protocol, err := client.NewClient(endpoint)
 	if err != nil {
-		return err
+		return false, err
 	}
 	session, err := protocol.NewReceivePackSession(endpoint, auth)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = session.Close() }() // all replies were read
 	there, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if _, taken := there.References[p.change.Name.String()]; taken {
-		return fmt.Errorf("the branch %s exists", p.change.Name.Short())
+		return true, nil
 	}
+	return false, p.upload(ctx, session, there.Capabilities)
+}
+
+// upload sends the objects and the change of the ref.
+func (p packPush) upload(ctx context.Context, session transport.ReceivePackSession, remote *capability.List) error {
 	var hashes []plumbing.Hash
 	for hash := range p.new.Objects {
 		hashes = append(hashes, hash)
@@ -91,7 +131,7 @@ func (p packPush) send(ctx context.Context, auth transport.AuthMethod) error {
 	if _, err := packfile.NewEncoder(&packed, p.new, false).Encode(hashes, 0); err != nil {
 		return err
 	}
-	request := packp.NewReferenceUpdateRequestFromCapabilities(there.Capabilities)
+	request := packp.NewReferenceUpdateRequestFromCapabilities(remote)
 	request.Commands = []*packp.Command{&p.change}
 	request.Packfile = io.NopCloser(&packed)
 	answer, err := session.ReceivePack(ctx, request)

@@ -1,6 +1,8 @@
 package gitrepo_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,13 +55,19 @@ func TestPush(t *testing.T) {
 		if said := gittest.Run(t, bare, "log", "-1", "--format=%an|%ae|%cn|%P|%s|%b", got); said != "Ada parent x a@b|gavel@localhost|Gavel|"+main+"|settings: one|and two" {
 			t.Errorf("%s: the commit is %s", row.server, said)
 		}
+		// Somebody else sends the same change later: the reply to the first push was lost.
+		again := change
+		again.Author, again.At = "Bob", change.At.Add(time.Hour)
+		if there, err := m.Push(t.Context(), "gavel/"+row.server, again); err != nil || there != got {
+			t.Errorf("%s: the same files again are at %s, %v; want %s", row.server, there, err, got)
+		}
 		for _, tt := range []struct {
 			name   string
 			branch string
 			change gitrepo.Commit
 			want   string
 		}{
-			{"the branch exists", "gavel/" + row.server, change, "exists"},
+			{"the branch has other files", "gavel/" + row.server, gitrepo.Commit{Parent: main, Files: map[string][]byte{"a.txt": []byte("B\n")}}, "exists and has other files"},
 			{"the branch is bad", "-x", change, "-x"},
 			{"the parent is gone", "gavel/x", gitrepo.Commit{Parent: strings.Repeat("1", 40), Files: change.Files}, "object not found"},
 			{"a file is gone", "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"none": nil}}, "none: does not exist"},
@@ -71,5 +79,30 @@ func TestPush(t *testing.T) {
 				t.Errorf("%s: a push where %s is refused with %v, want %q", row.server, tt.name, err, tt.want)
 			}
 		}
+	}
+}
+
+// TestPushDenied names what the credential lacks.
+func TestPushDenied(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	main := gittest.Commit(t, dir, map[string]string{"a.txt": "a\n"})
+	secret := gitrepo.Constant("secret")
+	token := func(ctx context.Context, refused string) (string, error) { return secret(ctx, refused) }
+	m, err := gitrepo.NewMirror(gitrepo.MirrorConfig{Dir: t.TempDir(), URL: gittest.Serve(t, dir, "secret"), Token: func(ctx context.Context, refused string) (string, error) { return token(ctx, refused) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, _, err := m.Fetch(t.Context(), gitrepo.OfBase, "refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	token = gitrepo.Constant("another")
+	_, err = m.Push(t.Context(), "gavel/x", gitrepo.Commit{Parent: main, Files: map[string][]byte{"a.txt": []byte("b\n")}})
+	if !errors.Is(err, gitrepo.ErrRefused) || !strings.Contains(err.Error(), "contents: write") {
+		t.Errorf("got %v, want ErrRefused with the permission", err)
 	}
 }

@@ -127,6 +127,10 @@ func (s *Store) beginChange(ctx context.Context, as saveMode) (look *Store, end 
 // Forbidden is an error of [Config.Write] with the reason why nothing may be written.
 func Forbidden(why string) error { return &refusal{Status: http.StatusForbidden, Text: why} }
 
+// Away is an error of [Config.Write] and of the ones that open files, with the reason why
+// the same may succeed later.
+func Away(why string) error { return &refusal{Status: http.StatusServiceUnavailable, Text: why} }
+
 // Folder writes changes to the files of a folder: all of one or nothing.
 func Folder(dir string) func(context.Context, fs.FS, Change) (Kept, error) {
 	return WorkTree{Dir: dir}.Write

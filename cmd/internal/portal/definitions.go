@@ -54,7 +54,34 @@ func (t *tips) open(ctx context.Context) (fs.FS, func() error, error) {
 			return openCommit(repo, commit)
 		}
 	}
-	return t.newest(ctx)
+	files, end, err := t.newest(ctx)
+	if err != nil && commit != "" && forge.Transient(err) {
+		// A form is shown with the files of some time ago rather than lost.
+		if repo, cloneErr := watchedOf(ctx).Clone(); cloneErr == nil {
+			return openCommit(repo, commit)
+		}
+	}
+	return files, end, refusal("the files of the repository cannot be read", err)
+}
+
+// newestTip is newest before something is written.
+func (t *tips) newestTip(ctx context.Context) (fs.FS, func() error, error) {
+	files, end, err := t.newest(ctx)
+	return files, end, refusal("nothing was written, because the files of the repository cannot be read", err)
+}
+
+// refusal says to a person why the forge or its git server did not do something; nil stays
+// nil. Other errors are the server's own.
+func refusal(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case forge.Transient(err):
+		return editor.Away(fmt.Sprintf("%s: the forge does not answer now (%v); send it again in a minute", what, err))
+	case forge.Refused(err), errors.Is(err, gitrepo.ErrRefused):
+		return editor.Forbidden(fmt.Sprintf("%s: %v", what, err))
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // newest opens the files of the branch as they are now.
@@ -84,7 +111,7 @@ func (p *portal) store(root, known string) *editor.Store {
 	seen := &tips{now: p.cfg.Now}
 	return editor.New(editor.Config{
 		Now: p.cfg.Now, Repository: known, Root: root,
-		Open: seen.open, OpenNewest: seen.newest,
+		Open: seen.open, OpenNewest: seen.newestTip,
 		Write:    p.propose,
 		Settings: settingsOf,
 		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
@@ -125,17 +152,17 @@ func (p *portal) propose(ctx context.Context, files fs.FS, c editor.Change) (edi
 	commit := gitrepo.Commit{Parent: at.commit, Files: c, Message: title + "\n", Author: who, At: p.cfg.Now()}
 	branch := branchOf(w, at.commit, c)
 	if _, err := w.Push(ctx, branch, commit); err != nil {
-		return editor.Kept{}, err
+		return editor.Kept{}, refusal("the change is not kept", err)
 	}
 	number, page, err := forge.OpenProposal(ctx, w.Client, w.Name, forge.Proposal{
 		Branch: branch, Base: w.Branch, Title: title,
 		Body: fmt.Sprintf("%s changed %s in the settings of Gavel.\n", cmp.Or(mention(who), "Somebody"), countOf(names)),
 	})
 	if err != nil {
-		return editor.Kept{}, fmt.Errorf("the branch %s is pushed: %w", branch, err)
+		return editor.Kept{}, refusal(fmt.Sprintf("the change is on the branch %s, and its pull request is not open", branch), err)
 	}
 	if page == "" {
-		page = fmt.Sprintf("%s/%s/pull/%d", w.WebURL, w.Name, number)
+		page = w.Client.PullPage(w.WebURL, w.Name, number)
 	}
 	return editor.Kept{Branch: branch, PullRequest: page}, nil
 }
