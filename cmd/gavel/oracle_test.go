@@ -92,8 +92,8 @@ func TestGradedSameAsPromptfoo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) < 1600 {
-		t.Errorf("there are %d rows, want 1600", len(rows))
+	if len(rows) < 2800 {
+		t.Errorf("there are %d rows, want 2800", len(rows))
 	}
 	config, err := oracle.GradedConfig(rows, "")
 	if err != nil {

@@ -25,11 +25,15 @@ func Marker(i int) string { return fmt.Sprintf("ROW%dQ", i) }
 // GradedRows returns all rows whose assertions ask a model, and rows of broken JSON and of
 // variables in variables.
 func GradedRows() []GradedRow {
-	rows := slices.Concat(rubricRows(), weightedRubrics(), choiceRows(), gevalRows(), similarRows(), brokenJSON(), variableRows())
+	rows := slices.Concat(rubricRows(), weightedRubrics(), choiceRows(), gevalRows(), similarRows(), brokenJSON(), variableRows(), contextRows())
 	for i := range rows {
 		for j, a := range rows[i].Asserts {
 			rows[i].Asserts[j].Value = marked(a.Value, i)
 		}
+		if vars, has := marked(rows[i].Vars, i).(object); has && len(vars) > 0 {
+			rows[i].Vars = vars
+		}
+		rows[i].Output = strings.ReplaceAll(rows[i].Output, "ROWQ", Marker(i))
 		rows[i].Theirs = strings.ReplaceAll(rows[i].Theirs, "ROWQ", Marker(i))
 	}
 	return rows
@@ -44,6 +48,12 @@ func marked(value any, i int) any {
 		out := make(list, len(v))
 		for j := range v {
 			out[j] = marked(v[j], i)
+		}
+		return out
+	case object:
+		out := object{}
+		for key := range v {
+			out[key] = marked(v[key], i)
 		}
 		return out
 	}
@@ -205,6 +215,9 @@ func GradedConfig(rows []GradedRow, judge string) ([]byte, error) {
 		test := object{"description": fmt.Sprintf("r%d", i), "vars": vars, "assert": row.Asserts}
 		if row.Threshold != nil {
 			test["threshold"] = *row.Threshold
+		}
+		if _, isList := row.Vars["context"].(list); isList { // which would otherwise make several rows
+			test["options"] = object{"disableVarExpansion": true}
 		}
 		tests = append(tests, test)
 	}

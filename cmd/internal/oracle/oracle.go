@@ -33,6 +33,7 @@ type Assertion struct {
 	Value     any      `json:"value,omitempty"`
 	Threshold *float64 `json:"threshold,omitempty"`
 	Weight    *float64 `json:"weight,omitempty"`
+	Config    any      `json:"config,omitempty"`
 }
 
 // outputs are answers with something special: case, white space, quotes, JSON whole and
