@@ -98,7 +98,7 @@ func (p *Prepared) headJobs() []run.Job {
 }
 
 func (p *Prepared) headJob(r plan.Row) run.Job {
-	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection()}
+	job := run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection(), Kept: r.HeadDigests.Kept()}
 	// The clock asks for all cases, people for the ones they doubt.
 	if since, _ := p.ignoreBefore(r.Key); p.req.Chosen || !since.IsZero() && p.req.Before.IsZero() {
 		job.Purpose = plan.Doubting
@@ -134,7 +134,7 @@ func (p *Prepared) baseJob(r plan.Row) run.Job {
 	if begun := p.begun[r.Base.ID()]; begun.After(scope.NotBefore) {
 		scope.NotBefore = begun
 	}
-	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope, Selection: r.BaseDigests.Selection()}
+	return run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: scope, Selection: r.BaseDigests.Selection(), Kept: r.BaseDigests.Kept()}
 }
 
 // compared returns the target for measuring a row at base; "" if it is not measured.

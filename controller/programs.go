@@ -92,8 +92,8 @@ func (p *Prepared) OfPrograms() int {
 // starts reports whether a row's action starts programs.
 func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 	out := source.Start{Files: []string{r.Head.Origin.File}}
-	// Cases whose answers are compared with this one are asked together with it.
-	answering := append([]*schema.Case{r.HeadCase}, r.HeadCase.Peers...)
+	// Cases whose answers are compared with this one, or that it has, are asked together with it.
+	answering := append([]*schema.Case{r.HeadCase}, r.HeadCase.Answering()...)
 	starts := slices.ContainsFunc(answering, func(c *schema.Case) bool {
 		return c.Drive.Program != nil && (c != r.HeadCase || r.Action == plan.Run)
 	})
@@ -122,7 +122,7 @@ func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 			}
 		}
 	}
-	for _, peer := range r.HeadCase.Peers {
+	for _, peer := range r.HeadCase.Answering() {
 		for _, b := range evaluator.Builds(peer) {
 			out.Files = append(out.Files, b.Paths()...)
 		}
@@ -153,7 +153,7 @@ func (p *Prepared) targetsOf(r plan.Row) map[string]bool {
 	if r.Action == plan.Run && r.HeadCase.Drive.Given == nil {
 		names[r.Target] = true
 	}
-	for _, peer := range r.HeadCase.Peers {
+	for _, peer := range r.HeadCase.Answering() {
 		if peer.Drive.Given == nil {
 			names[cmp.Or(peer.Target, p.req.Head.Config.DefaultTarget)] = true
 		}

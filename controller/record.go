@@ -67,7 +67,7 @@ func (p *Prepared) storedJobs() []run.Job {
 		if _, stored := p.headStored[r.HeadDigests.D]; !stored || r.Action != plan.Reuse || r.HeadCase == nil || r.Head.Skip != "" {
 			continue
 		}
-		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection()})
+		jobs = append(jobs, run.Job{Case: r.HeadCase, Digests: r.HeadDigests, Target: r.Target, Scope: p.headScope(p.scopeKeyOf(r)), Selection: r.HeadDigests.Selection(), Kept: r.HeadDigests.Kept()})
 	}
 	return jobs
 }
@@ -84,7 +84,7 @@ func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
 			continue
 		}
 		name := p.baseTarget(r)
-		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name), Selection: r.BaseDigests.Selection()})
+		jobs = append(jobs, run.Job{Case: r.BaseCase, Digests: r.BaseDigests, Target: name, Scope: p.readScope(p.req.BaseTrust, p.req.Base.Config, name), Selection: r.BaseDigests.Selection(), Kept: r.BaseDigests.Kept()})
 	}
 	return jobs
 }

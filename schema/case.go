@@ -43,6 +43,8 @@ type Case struct {
 	// same matrix test with other prompts or targets. Each has this case as a peer in
 	// turn. They have the same number of evaluators, each of the same kind.
 	Peers []*Case `json:"-"`
+	// Kept are answers of other cases that the case has.
+	Kept []Kept `json:"-"`
 	// Row has the matrix row of a case in the matrix dialect; nil for all others.
 	Row *Row
 }

@@ -136,6 +136,25 @@ tests: [{description: one, vars: {x: a}, assert: %s}]
 `, assertions)}
 }
 
+// storing has a test whose prompt is the answer to another one, whose variable is given.
+func storing(first string) map[string]string {
+	return map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": fmt.Sprintf(`prompts: ["say {{x}}"]
+providers: [bot]
+tests:
+- {description: one, vars: {x: %s}, options: {storeOutputAs: got}, assert: [{type: contains, value: "!"}]}
+- {description: two, vars: {x: "so {{got}}"}, assert: [{type: contains, value: "a!!"}]}
+- {description: three, vars: {x: c}, assert: [{type: contains, value: "c!"}]}
+`, first)}
+}
+
+// scoring has a test on which a function decides that passes by this expression.
+func scoring(passes string) map[string]string {
+	files := menuOf("[{type: contains, value: sorry, metric: kind}, {type: contains, value: a}]")
+	files["test_definitions/promptfooconfig.yaml"] = strings.Replace(files["test_definitions/promptfooconfig.yaml"], "description: one", "description: one, assertScoringFunction: file://score.js", 1)
+	files["test_definitions/score.js"] = "module.exports = (scores) => ({pass: " + passes + ", score: 0.5, reason: 'by kind'});\n"
+	return files
+}
+
 // generated is a repository whose tests a function makes from a list of words, the second
 // of which is given.
 func generated(second string) map[string]string {

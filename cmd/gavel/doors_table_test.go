@@ -161,6 +161,20 @@ var scenarios = []scenario{
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
 	},
 	{
+		// Each measurement of the later test has an answer of the earlier one of its own.
+		name: "a later test has the answer of a changed one", answer: echo,
+		base: storing("a"), head: map[string]string{"test_definitions/promptfooconfig.yaml": storing("b")["test_definitions/promptfooconfig.yaml"]},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "pass unchanged", "promptfooconfig#two": "fail regression"},
+			calls: map[string]int{"say so b!": 5, "say so a!": 5, "say b": 5, "say a": 5},
+		},
+	},
+	{
+		name: "a changed function that decides by the scores", answer: echo,
+		base: scoring("true"), head: map[string]string{"test_definitions/score.js": scoring("scores.kind > 0")["test_definitions/score.js"]},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+	},
+	{
 		name: "tests of a function whose config changes", answer: echo,
 		base: generated("b"), head: map[string]string{"test_definitions/words.yaml": generated("c")["test_definitions/words.yaml"]},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#two": "fail regression"}},

@@ -91,6 +91,9 @@ func startsPrograms(cfg run.Config, job run.Job) bool {
 	if job.Selection != nil {
 		answering = job.Selection.Candidates // the case is one of them
 	}
+	for _, k := range job.Kept {
+		answering = append(answering, k.All()...)
+	}
 	for _, a := range answering {
 		if a.Case.Drive.Program != nil || a.Case.Drive.Given == nil && command(a.Target) {
 			return true

@@ -94,6 +94,20 @@ func (r functionResult) finding(not bool) finding {
 	return f
 }
 
+// Answer returns the answer of a sample as later cases have it, after the transforms.
+func Answer(ctx context.Context, k schema.Kept, in Input) (string, error) {
+	in.Transcript = in.Transcript.Judged()
+	value := in.value()
+	if len(k.Steps) > 0 {
+		var err error
+		steps := evaluator.Transformed{Steps: k.Steps, Context: schema.FillKeptJSON(k.Context, in.Transcript.Kept)}
+		if value, err = transform(ctx, steps, value); err != nil {
+			return "", err
+		}
+	}
+	return template.Written(value), nil
+}
+
 // transformed applies transforms before the inner evaluator: a function sees the
 // resulting value, every other evaluator its text.
 func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *dialogue) (finding, error) {

@@ -174,6 +174,7 @@ func (d *digester) execution() {
 		d.short(Execution, "tool rounds", strconv.Itoa(c.Policy.MaxToolRounds), d.configured()...)
 	}
 	d.simulation()
+	d.kept()
 	if c.Drive.Program != nil {
 		d.value(Execution, "prompt program", c.Drive.Program, d.writing()...)
 		d.short(Execution, "prompt writer version", strconv.Itoa(writerVersion))

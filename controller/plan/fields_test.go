@@ -46,6 +46,7 @@ var (
 		"Policy.Bands":      func(c *schema.Case) { c.Policy.Bands = &schema.Bands{Pass: 0.8} },
 		"CaseInfo.Target":   func(c *schema.Case) { c.Target = "other" },
 		"CaseInfo.Dialect":  func(c *schema.Case) { c.Dialect = schema.DialectPromptval },
+		"Kept":              func(c *schema.Case) { c.Kept = []schema.Kept{{Name: "x", Case: conversing()}} },
 		"Drive.TargetOpens": func(c *schema.Case) { c.Drive.TargetOpens, c.Drive.Messages = true, nil },
 	}
 	inNone = map[string]string{

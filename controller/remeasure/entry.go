@@ -150,7 +150,7 @@ func Asked(cfg *config.Config, c *schema.Case, target string, whole bool) []stri
 		if c.Drive.Given == nil {
 			names = append(names, target)
 		}
-		for _, peer := range c.Peers {
+		for _, peer := range c.Answering() {
 			if peer.Drive.Given == nil {
 				names = append(names, cmp.Or(peer.Target, cfg.DefaultTarget))
 			}

@@ -87,9 +87,10 @@ func promptNeed(err error) error {
 	return err
 }
 
-// withWrittenPrompt returns the case as the evaluators of a sample see it, with the
-// prompt that the program wrote for this sample.
+// withWrittenPrompt returns the case as the evaluators of a sample see it, with the answers of
+// other cases, and with the prompt that the program wrote for this sample.
 func withWrittenPrompt(c *schema.Case, t *verdict.Transcript) *schema.Case {
+	c = schema.FillKept(c, t.Kept)
 	if c.Drive.Program == nil {
 		return c
 	}

@@ -43,7 +43,7 @@ func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 		if j.Case.Drive.Given == nil {
 			names[j.Target] = true
 		}
-		for _, peer := range j.Case.Peers {
+		for _, peer := range j.Case.Answering() {
 			if peer.Drive.Given == nil {
 				names[cmp.Or(peer.Target, r.cfg.DefaultTarget)] = true
 			}

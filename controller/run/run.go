@@ -49,6 +49,8 @@ type Job struct {
 	Again int
 	// Selection has the cases that the case is compared with, or nil.
 	Selection *plan.Selection
+	// Kept are the answers of other cases that the case has.
+	Kept []plan.Earlier
 	// answerOnly is set if only the answers are wanted, without a judgement, see
 	// gather.
 	answerOnly bool

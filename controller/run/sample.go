@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/evaluate"
@@ -43,9 +44,15 @@ func (s *sample) run(ctx context.Context) error {
 		}
 		now := s.attempt.caseRun.runner.cfg.Clock.Now
 		start := now()
+		kept, err := s.keptAnswers(ctx)
+		if err != nil {
+			return s.fail(ctx, err)
+		}
+		log.tc = schema.FillKept(log.tc, kept)
 		var talk *conversation
 		for again := true; again; {
 			if talk, err = newConversation(ctx, log); err == nil {
+				talk.transcript.Kept = kept
 				err = talk.run(ctx)
 				talk.transcript.Notes = append(talk.transcript.Notes, talk.workspace.Close(context.WithoutCancel(ctx))...)
 			}
@@ -63,6 +70,34 @@ func (s *sample) run(ctx context.Context) error {
 		return nil
 	}
 	return s.measure(ctx)
+}
+
+// keptAnswers returns the answers of other cases that the case has, by their names: those of
+// their samples with the same number.
+func (s *sample) keptAnswers(ctx context.Context) (map[string]string, error) {
+	c := s.attempt.caseRun
+	if len(c.job.Kept) == 0 {
+		return nil, nil
+	}
+	all := map[string]string{}
+	for _, k := range c.job.Kept {
+		given := c.runner.answersOf(k.Under(s.attempt.digests))
+		if s.number >= len(given) {
+			if c.runner.recording {
+				return nil, errUnrecorded
+			}
+			return nil, fmt.Errorf("the answer of %s to %s is missing", k.Target, k.Case.Key)
+		}
+		transcript := given[s.number].Transcript
+		tc := withWrittenPrompt(k.Case, &transcript)
+		transcript.Asked, transcript.Said = answering(tc, &transcript)
+		answer, err := evaluate.Answer(ctx, k.Kept, evaluate.Input{Case: tc, Transcript: &transcript})
+		if err != nil {
+			return nil, fmt.Errorf("the answer of %s to %s: %w", k.Target, k.Case.Key, err)
+		}
+		all[k.Name] = answer
+	}
+	return all, nil
 }
 
 // measure lets every evaluator measure the transcript, one after the other, so that the

@@ -39,9 +39,15 @@ func (s *schedule) executions() []string {
 		digests[i] = s.jobs[same[0]].Digests.E
 	}
 	for _, job := range s.jobs {
-		for _, answer := range job.answers() {
-			digests = append(digests, answer.Digests.E)
-		}
+		digests = job.addAnswers(digests)
+	}
+	return digests
+}
+
+// addAnswers adds the execution digests of a job's answers, and of theirs.
+func (j Job) addAnswers(digests []string) []string {
+	for _, answer := range j.answers() {
+		digests = answer.addAnswers(append(digests, answer.Digests.E))
 	}
 	return digests
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
-// gather lets the candidates of comparing jobs answer first: a judge sees the answers
-// of all of them. A job with a missing answer is ended without a judgement.
+// gather lets the candidates of comparing jobs answer first, since a judge sees the answers
+// of all of them, and the cases whose answers others have. A job with a missing answer is ended without a judgement.
 func (r *runner) gather(ctx context.Context, s *schedule) error {
 	var jobs []Job
 	owners := map[string]int{} // the jobs that pay for the answers of an E
@@ -51,20 +52,42 @@ func (r *runner) gather(ctx context.Context, s *schedule) error {
 	return nil
 }
 
-// answers returns jobs that only let the candidates of a job answer.
+// answers returns jobs that only let the candidates of a job answer, and the cases whose
+// answers it has.
 func (j Job) answers() []Job {
-	if j.Selection == nil {
-		return nil
+	var all []Job
+	if j.Selection != nil {
+		executions, _ := j.Selection.Under(j.Digests)
+		for i, c := range j.Selection.Candidates {
+			all = append(all, j.answer(c.Case, c.Target, executions[i]))
+		}
+		all[j.Selection.Own].Need = j.Need
+		return all
 	}
-	executions, _ := j.Selection.Under(j.Digests)
-	all := make([]Job, len(executions))
-	for i, c := range j.Selection.Candidates {
-		tc := *c.Case
-		tc.Evaluators, tc.Peers, tc.Policy.Iterations = nil, nil, j.Case.Policy.Iterations
-		all[i] = Job{Case: &tc, Digests: plan.Digests{E: executions[i]}, Target: c.Target, Scope: j.Scope, Purpose: j.Purpose, Again: j.Again, answerOnly: true}
+	for _, k := range j.Kept {
+		one := j.answer(k.Case, k.Target, k.Under(j.Digests))
+		one.Kept = k.Before()
+		all = append(all, one)
 	}
-	all[j.Selection.Own].Need = j.Need
 	return all
+}
+
+// answer returns the job that lets a case answer as often as another one needs it.
+func (j Job) answer(c *schema.Case, target, execution string) Job {
+	tc := *c
+	tc.Evaluators, tc.Peers, tc.Policy.Iterations = nil, nil, j.Case.Policy.Iterations
+	return Job{Case: &tc, Digests: plan.Digests{E: execution}, Target: target, Scope: j.Scope, Purpose: j.Purpose, Again: j.Again, answerOnly: true}
+}
+
+// missing says which answer of a job's answers is missing; empty for its own.
+func (j Job) missing(at int) string {
+	switch {
+	case j.Selection == nil:
+		return fmt.Sprintf("the answer of %s to %s, which it has as %s, is missing", j.Kept[at].Target, j.Kept[at].Case.Key, j.Kept[at].Name)
+	case at == j.Selection.Own:
+		return ""
+	}
+	return missingAnswer(j.Selection.Candidates[at])
 }
 
 // end removes jobs with a missing answer from a schedule.
@@ -78,10 +101,12 @@ func (s *schedule) end(missing map[string]Outcome, observe func(*Outcome)) {
 			}
 			here := &s.outcomes[i]
 			here.Stopped, here.Unrun, here.Result = false, out.Unrun, out.Result
-			if ended[i] = true; at == job.Selection.Own {
+			ended[i] = true
+			why := job.missing(at)
+			if why == "" {
 				break
 			}
-			here.Result.Reason = missingAnswer(job.Selection.Candidates[at]) + ": " + out.Result.Reason
+			here.Result.Reason = why + ": " + out.Result.Reason
 		}
 		if ended[i] {
 			job.Half.miss()

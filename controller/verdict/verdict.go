@@ -88,6 +88,8 @@ type Transcript struct {
 	Messages []schema.Message `json:"messages"`
 	// Written is the number of Messages that a program wrote instead of the case.
 	Written int `json:"written,omitempty"`
+	// Kept are the answers of other cases that the case had, by their names.
+	Kept map[string]string `json:"kept,omitempty"`
 	// Model is the model that answered, as it named itself; may be empty.
 	Model string `json:"model,omitempty"`
 	// Traced reports whether the target's tool calls are known. If it is false,

@@ -176,7 +176,7 @@ func (p *runPlan) job(t queue.Part) (run.Job, *side, error) {
 	}
 	return run.Job{
 		Case: e.c, Digests: digests, Target: e.target, Scope: t.Scope, Need: t.Need, Purpose: t.Purpose, Again: t.Again,
-		Selection: e.digests.Selection(),
+		Selection: e.digests.Selection(), Kept: e.digests.Kept(),
 	}, s, nil
 }
 

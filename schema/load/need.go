@@ -26,7 +26,7 @@ type Need struct {
 // Callees lists the callees of judging a case, without repetition.
 func Callees(c *schema.Case) []Callee {
 	var all []Callee
-	for _, answers := range append([]*schema.Case{c}, c.Peers...) {
+	for _, answers := range append([]*schema.Case{c}, c.Answering()...) {
 		if answers.Drive.Given == nil {
 			all = append(all, Callee{Target: answers.Target})
 		}

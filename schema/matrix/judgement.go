@@ -118,6 +118,9 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		}
 		j.budget.Spend(document.Values, max(0, len(value)-len(a.Value)))
 	}
+	if schema.HasKept(string(value)) && !takesKept[kind] {
+		return nil, schema.Rule{}, &template.NeedError{What: "the output of another test in the value of " + a.Type + " (storeOutputAs)"}
+	}
 	if slices.Contains(countedKinds, kind) {
 		return j.counted(kind, a, value, vars)
 	}

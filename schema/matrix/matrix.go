@@ -41,7 +41,7 @@ func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 
 func compile(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
-	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, inputsOf: map[inputKey][]schema.Input{}}
+	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, keeping: map[int][]*schema.Case{}, keptBy: map[*schema.Case]schema.Kept{}, inputsOf: map[inputKey][]schema.Input{}}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -93,6 +93,8 @@ type compiler struct {
 	engine    template.Engine
 	caller    jsCaller
 	misreads  map[schema.Problem]bool // reported by misread
+	keeping   map[int][]*schema.Case  // the cases of rows whose answers others have
+	keptBy    map[*schema.Case]schema.Kept
 }
 
 // A provider is one of the targets that every row runs against.
@@ -117,6 +119,7 @@ func (c *compiler) build() []*schema.Case {
 	c.inputs = append(c.inputs, schema.Input{File: c.Doc.File, Role: "definition"})
 	c.base, c.caller.Budget = c.Doc.File, c.Functions
 	c.engine.Later = map[string]string{"_conversation": "the answers of other tests (_conversation)"}
+	c.engine.Kept = schema.HasKept
 	c.engine.Environment = map[string]string{}
 	for _, name := range c.Doc.Keys("env") {
 		c.engine.Environment[name] = template.Written(c.Doc.JSON("env", name))
@@ -131,8 +134,12 @@ func (c *compiler) build() []*schema.Case {
 	}
 	rows := c.expand(tests)
 	var cases []*schema.Case
-	for _, row := range c.name(rows) {
-		cases = append(cases, c.cases(row)...)
+	for i, row := range c.name(rows) {
+		made := c.cases(row)
+		if row.test.keeps != "" {
+			c.keeping[i] = made
+		}
+		cases = append(cases, made...)
 		c.Budget.Found(len(c.Problems) + len(c.wrong))
 	}
 	c.reportSkipped(len(cases))
@@ -222,7 +229,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: c.Key(c.Doc.File, local), Dialect: schema.DialectMatrix, Origin: r.test.at,
-			Labels: schema.Labels{Name: r.title(), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
+			Labels: schema.Labels{Name: schema.ShowKept(r.title()), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
 			Target: t.target, PerTarget: len(c.providers) > 1, Weight: 1,
 			Inputs: c.rowInputs(r, p),
 		},
@@ -248,7 +255,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	if tc.Drive.Given = r.test.given.answer(); tc.Drive.Given != nil {
 		c.Budget.Spend(document.Text, len(*tc.Drive.Given))
 	}
-	tc.Row = &schema.Row{Vars: r.resolved, Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
+	tc.Row = &schema.Row{Vars: shown(r.resolved), Prompt: p.template(), Label: p.label, PromptFile: p.file, Test: r.name, Description: r.test.description}
 	if tc.System != "" {
 		tc.Layers = []schema.Layer{{File: p.file, Text: tc.System}}
 	}
@@ -275,6 +282,9 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 		}
 	}
 	tc.Evaluators, tc.Policy.Bands = j.result()
+	if err := c.keep(tc, r, &j); err != nil {
+		skip = cmp.Or(skip, err.Error())
+	}
 	if skip != "" {
 		c.skip(tc, skip)
 	}

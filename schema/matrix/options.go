@@ -92,10 +92,7 @@ func (c *compiler) readOptions(t *test, doc *document.Document, at ...any) {
 	if _, has := written["transformVars"]; has {
 		c.readVariation(t, doc, in("transformVars")...)
 	}
-	var stored string
-	if text("storeOutputAs", &stored); stored != "" {
-		c.engine.Later[stored] = "the output of another test (" + template.Clip(stored) + ")"
-	}
+	text("storeOutputAs", &t.keeps)
 	if n := repeat(written["repeat"]); n > 0 {
 		t.repeat = n
 	}

@@ -140,6 +140,9 @@ func (t *test) told(vars template.Variables) any {
 // code compiles an assertion in JavaScript, or by a program.
 func (j *judgement) code(a written, value json.RawMessage, vars template.Variables) (schema.Spec, error) {
 	source, _ := document.ParseText(value)
+	if schema.HasKept(source) {
+		return nil, &template.NeedError{What: "the output of another test in code (context.vars has it)"}
+	}
 	told, err := j.told(a, vars, source)
 	if err != nil {
 		return nil, err
@@ -162,14 +165,13 @@ try {
 	return output;
 }`
 
-// transformed applies the transforms of the test and of the assertion to the answer
-// before an evaluator. The cost and duration of a sample are not transformed.
-func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
+// steps returns the functions that an answer passes through, and last the assertion's own.
+func (j *judgement) steps(own string) ([]string, error) {
 	steps := j.given.steps()
 	if j.structured {
 		steps = append(steps, parsing)
 	}
-	for _, source := range append(slices.Clip(j.transforms), a.Transform) {
+	for _, source := range append(slices.Clip(j.transforms), own) {
 		switch {
 		case source == "":
 			continue
@@ -179,6 +181,16 @@ func (j *judgement) transformed(spec schema.Spec, a written, vars template.Varia
 			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", assertion.Foreign(source))}
 		}
 		steps = append(steps, source)
+	}
+	return steps, nil
+}
+
+// transformed applies the transforms of the test and of the assertion to the answer
+// before an evaluator. The cost and duration of a sample are not transformed.
+func (j *judgement) transformed(spec schema.Spec, a written, vars template.Variables) (schema.Spec, error) {
+	steps, err := j.steps(a.Transform)
+	if err != nil {
+		return nil, err
 	}
 	switch spec.(type) {
 	case evaluator.Checks, evaluator.Calls, evaluator.Finish, evaluator.MaxScore, evaluator.Composite: // of the last, each member is

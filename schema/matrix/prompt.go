@@ -309,6 +309,9 @@ func (c *compiler) written(p prompt, r row, by provider) (string, error) {
 	if p.function.IsZero() {
 		return p.text, nil
 	}
+	if r.hasKept() {
+		return "", p.byProgram(&template.NeedError{What: "the output of another test for a prompt in code (storeOutputAs)"})
+	}
 	made, err := c.caller.Call(p.function, c.told(p, r, by))
 	if need, ok := errors.AsType[*template.NeedError](err); ok {
 		return "", p.byProgram(need)

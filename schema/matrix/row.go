@@ -27,6 +27,8 @@ type row struct {
 	said           template.Variables // by which it is named
 	name           string
 	need           string // an unsupported need of the row, apart from its test's
+	// kept are the numbers of the rows whose answers it may have, by the names of these.
+	kept map[string]int
 }
 
 // maxVariable bounds the text of a variable with others in it, in bytes. One that would be
@@ -40,6 +42,7 @@ const maxNested = 5
 // variables into variables.
 func (c *compiler) expand(tests []test) []row {
 	var rows []row
+	keeper := keepers{}
 	for i := range tests {
 		t := &tests[i]
 		c.vary(t)
@@ -47,12 +50,19 @@ func (c *compiler) expand(tests []test) []row {
 			c.Budget.Spend(document.Rows, 1)
 			c.Budget.Spend(document.Parts, len(vars))
 			r := row{test: t, written: vars}
-			r.resolved, r.vars, r.need = c.nested(t, vars)
-			if r.said = r.vars; t.written != nil {
+			r.kept = keeper.of(c, t)
+			r.resolved, r.vars, r.need = c.nested(t, r.withKept(vars))
+			if r.said = r.withoutKept(r.vars, vars); t.written != nil {
 				r.said = t.said(vars)
+			}
+			if len(r.kept) > 0 && len(t.functions) > 0 {
+				r.need = cmp.Or(r.need, "the output of another test for a variable in code (storeOutputAs)")
 			}
 			for _, value := range r.vars {
 				c.Budget.Spend(document.Text, len(value))
+			}
+			if t.keeps != "" {
+				keeper.add(t.keeps, len(rows))
 			}
 			rows = append(rows, r)
 		}

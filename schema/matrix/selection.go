@@ -69,5 +69,5 @@ func (c *compiler) skip(tc *schema.Case, need string) {
 	c.skipped[need]++
 	tc.Skip = "it needs " + need
 	// A case that is not run must not be judged by half of its evaluators.
-	tc.Evaluators, tc.Policy.Bands = ungated(), nil
+	tc.Evaluators, tc.Policy.Bands, tc.Kept = ungated(), nil, nil
 }

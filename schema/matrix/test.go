@@ -54,6 +54,8 @@ type test struct {
 	// prompts and providers are the test's own; nil for all.
 	prompts, providers []string
 	emptied            schema.Position // of an empty list of assertions
+	// keeps is the name under which later tests have the answer; empty for none.
+	keeps string
 	// scoring decides by the results of the assertions; nil if their own rules do.
 	scoring *written
 }

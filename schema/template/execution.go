@@ -22,6 +22,9 @@ type execution struct {
 	steps   int
 	made    int
 	depth   int // of lists in a list that becomes a text
+	// inserts is set while a name alone is written, and captures while what is written becomes
+	// a value.
+	inserts, captures bool
 }
 
 // A node writes a part of a template.
@@ -97,12 +100,20 @@ func (x *execution) environment(name EnvironmentError) (any, error) {
 // variable returns the value of a variable. vars has all of them, unless a variable has
 // that name.
 func (x *execution) variable(name string) (any, error) {
-	if v, known := x.decoded[name]; known {
+	if v, known := x.decoded[name]; known && (x.inserts || !x.isKept(x.vars[name])) {
 		return v, nil
 	}
 	raw, known := x.vars[name]
 	if !known && name == "vars" {
+		for of, value := range x.vars {
+			if x.isKept(value) {
+				return nil, errComputed(of)
+			}
+		}
 		return x.vars, nil
+	}
+	if !x.inserts && x.isKept(raw) {
+		return nil, errComputed(name)
 	}
 	if what := x.engine.Later[name]; !known && what != "" {
 		return nil, &NeedError{What: what}
@@ -120,6 +131,16 @@ func (x *execution) variable(name string) (any, error) {
 	v := decode(raw)
 	x.decoded[name] = v
 	return v, nil
+}
+
+// isKept reports whether a variable has a part that is known later.
+func (x *execution) isKept(value json.RawMessage) bool {
+	return x.engine.Kept != nil && x.engine.Kept(string(value))
+}
+
+// errComputed is the error about an expression with a variable that is known later.
+func errComputed(name string) error {
+	return &NeedError{What: "the output of another test in an expression ({{ " + name + " }} alone is read)"}
 }
 
 // assign sets a name where set or for defined it, else in the innermost frame.
@@ -254,11 +275,11 @@ func (x *execution) run(nodes []node) error {
 
 // capture returns the nodes' output instead of writing it.
 func (x *execution) capture(at int, nodes []node) (string, error) {
-	outer := x.out
-	x.out = strings.Builder{}
+	outer, captured := x.out, x.captures
+	x.out, x.captures = strings.Builder{}, true
 	err := x.run(nodes)
 	s := x.out.String()
-	x.out = outer
+	x.out, x.captures = outer, captured
 	if err != nil {
 		return "", err
 	}

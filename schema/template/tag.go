@@ -93,6 +93,7 @@ func text(p piece) node {
 }
 
 func output(p piece, r *reader) (node, error) {
+	isName := len(r.tokens) == 2 && r.tokens[0].kind == 'a' && r.tokens[1].kind == 0
 	value, err := r.expression()
 	if err == nil {
 		err = r.end()
@@ -101,7 +102,9 @@ func output(p piece, r *reader) (node, error) {
 		if err := x.step(p.at); err != nil {
 			return err
 		}
+		x.inserts = isName && !x.captures
 		v, err := value(x)
+		x.inserts = false
 		if err != nil {
 			return err
 		}

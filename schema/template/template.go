@@ -75,6 +75,10 @@ type Engine struct {
 	// Later are variables whose values are only known after other tests ran, with
 	// descriptions. A text with one of them gives a [NeedError].
 	Later map[string]string
+	// Kept reports whether a value, as JSON, has a text in the place of one that is known
+	// later. Such a variable may be inserted and not be computed with: that gives a
+	// [NeedError]. If it is nil, no value has.
+	Kept func(value string) bool
 	// Environment are the values of {{ env.NAME }} from the definition itself.
 	Environment map[string]string
 	// Filters are the definition's own filters, by name.
@@ -125,6 +129,9 @@ func (e *Engine) FillKnown(vars Variables, text string) (filled string, known bo
 	if p.err != nil {
 		return "", false, p.err
 	}
+	if e.Kept != nil && e.Kept(text) && e.computesKept(text) {
+		return "", false, &NeedError{What: "the output of another test in an expression"}
+	}
 	x := &execution{engine: e, vars: vars, source: text}
 	x.frames = []map[string]any{{}}
 	for _, n := range p.nodes {
@@ -133,6 +140,18 @@ func (e *Engine) FillKnown(vars Variables, text string) (filled string, known bo
 		}
 	}
 	return x.out.String(), !x.unknown, nil
+}
+
+// computesKept reports whether a text that has the place of a value which is known later has
+// tags, or an expression with the place.
+func (e *Engine) computesKept(text string) bool {
+	for i, part := range strings.Split(text, "{{") {
+		inside, _, _ := strings.Cut(part, "}}")
+		if i > 0 && e.Kept(inside) {
+			return true
+		}
+	}
+	return strings.Contains(text, "{%")
 }
 
 // parse reads a text once.

@@ -8,7 +8,7 @@ import (
 )
 
 // contextRows have the assertions about a context that was retrieved and about the turns of a
-// conversation, and answer-relevance. What promptfoo's judge says in lines, Gavel's says in
+// conversation, and answer-relevance. The judge of promptfoo says in lines what Gavel's says in
 // JSON; the shares that follow are compared.
 func contextRows() []GradedRow {
 	return slices.Concat(claimRows(), quotingRows(), turnRows(), relevanceRows())

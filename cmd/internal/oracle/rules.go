@@ -291,6 +291,12 @@ var StructureRules = []Rule[JudgedTest]{
 			return strings.Contains(j.Test, `"assertScoringFunction"`) && slices.Equal(j.Theirs, []string{"pass 3"}) && slices.Equal(j.Ours, []string{"pass 1"})
 		},
 	},
+	{
+		Name: "signs in answers", Page: "an answer that a later test has is inserted as it is; in a variable, promptfoo reads `$&` and its kin in it",
+		fits: func(j JudgedTest) bool {
+			return strings.Contains(j.Test, "{{odd}}") && slices.Equal(j.Ours, []string{"pass 1"})
+		},
+	},
 }
 
 // A SuiteTest is a test of AgentV, as JSON, with the answer that it is about and what

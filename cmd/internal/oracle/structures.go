@@ -25,7 +25,7 @@ type list = []any
 
 // Structures returns all structures.
 func Structures() []Structure {
-	return slices.Concat([]Structure{sets(), variables(), transforms(), choices(), templated()}, defaults(), scenarios(), []Structure{scored()})
+	return slices.Concat([]Structure{sets(), variables(), transforms(), choices(), templated()}, defaults(), scenarios(), []Structure{scored(), keeping(), keepingMore()})
 }
 
 // config returns a file whose provider repeats the prompt.
@@ -255,6 +255,45 @@ def parts(scores, context):
 		tests = append(tests, with(object{"vars": object{"o": "hello", "m": "a"}, "assertScoringFunction": file}, object{"assert": of[1], "threshold": of[2]}))
 	}
 	return Structure{Name: "scored", Config: config(named(tests), nil), Files: map[string]string{"score.js": js, "score.py": py}}
+}
+
+// keeping are tests whose answers later ones have, in their variables, prompts and
+// assertions.
+func keeping() Structure {
+	keeps := func(name string) object { return object{"storeOutputAs": name} }
+	tests := list{
+		object{"vars": object{"o": "early {{first}}"}, "assert": list{object{"type": "equals", "value": "early {{first}}"}}},
+		object{"vars": object{"o": "hello"}, "options": keeps("first"), "assert": list{contains("hello")}},
+		object{"vars": object{"o": "then {{first}}"}, "assert": list{object{"type": "equals", "value": "then hello"}}},
+		object{"vars": object{"o": "then {{first}}"}, "options": keeps("second"), "assert": list{object{"type": "equals", "value": "then {{first}}"}, contains("{{first}}"), object{"type": "javascript", "value": "output === 'then ' + context.vars.first"}}},
+		object{"vars": object{"o": "last {{second}} and {{first}}"}, "assert": list{object{"type": "equals", "value": "last then hello and hello"}, object{"type": "starts-with", "value": "last {{second}}"}, object{"type": "levenshtein", "value": "last {{second}}", "threshold": 10}}},
+		object{"vars": object{"o": "own {{first}}", "first": "mine"}, "assert": list{object{"type": "equals", "value": "own hello"}}},
+		object{"vars": object{"o": "own {{first}}", "first": "mine"}, "assert": list{object{"type": "equals", "value": "own mine"}}},
+		object{"vars": object{"o": "a \"quoted\"\nline $& $1"}, "options": keeps("odd"), "assert": list{contains("quoted")}},
+		object{"vars": object{"o": "{{odd}}"}, "assert": list{object{"type": "equals", "value": "a \"quoted\"\nline $& $1"}, contains("{{odd}}"), object{"type": "javascript", "value": "output === context.vars.odd"}}},
+		object{"vars": object{"o": "loud"}, "options": object{"storeOutputAs": "loud", "transform": "output.toUpperCase()"}, "assert": list{object{"type": "equals", "value": "LOUD"}}},
+		object{"vars": object{"o": "so {{loud}}"}, "assert": list{object{"type": "equals", "value": "so LOUD"}}},
+		object{"vars": object{"o": "{{odd}}"}, "options": object{"prefix": "P {{loud}} ", "suffix": " S"}, "assert": list{contains("P LOUD a"), contains("zzz")}, "threshold": 0.5},
+		object{"vars": object{"o": "again"}, "options": keeps("first"), "assert": list{object{"type": "equals", "value": "zzz"}}},
+		object{"vars": object{"o": "now {{first}}"}, "assert": list{object{"type": "equals", "value": "now again"}}},
+		object{"vars": object{"o": list{"one", "two {{each}}", "three {{each}}"}}, "options": keeps("each"), "assert": list{object{"type": "javascript", "value": "output.length > 3"}}},
+		object{"vars": object{"o": "{{each}}"}, "assert": list{object{"type": "equals", "value": "three two one"}}},
+		object{"vars": object{"o": "metric {{first}}"}, "assertScoringFunction": "file://score.js", "assert": list{with(contains("metric {{first}}"), object{"metric": "a"})}},
+		object{"vars": object{"o": "set {{first}}"}, "assert": list{object{"type": "assert-set", "threshold": 0.5, "assert": list{contains("set {{first}}"), contains("zzz {{first}}")}}}},
+		object{"vars": object{"o": "nothing of it"}, "assert": list{object{"type": "equals", "value": "nothing of it"}}},
+	}
+	return Structure{Name: "keeping", Config: config(named(tests), nil), Files: map[string]string{"score.js": "module.exports = (scores) => ({pass: scores.a === 1, score: scores.a, reason: 'a'});\n"}}
+}
+
+// keepingMore has answers to several prompts, some of which are chats.
+func keepingMore() Structure {
+	tests := list{
+		object{"vars": object{"o": "hello"}, "prompts": list{"first"}, "options": object{"storeOutputAs": "got"}, "assert": list{contains("hello")}},
+		object{"vars": object{"o": "then {{got}}"}, "assert": list{contains("then")}},
+		object{"vars": object{"o": "say \"{{got}}\""}, "prompts": list{"second"}, "assert": list{contains("hello")}},
+		object{"vars": object{"o": "plain"}, "prompts": list{"third"}, "assert": list{contains("plain hello")}},
+	}
+	return Structure{Name: "keeping-more", Config: config(named(tests), object{"prompts": list{object{"raw": "{{o}}", "label": "first"}, object{"raw": "{{o}} two", "label": "second"}, object{"raw": "{{o}} {{got}}", "label": "third"}}})}
 }
 
 // Tests returns the tests of the file as JSON, by their descriptions.
