@@ -23,6 +23,7 @@ type WorkTree struct {
 	files fs.FS
 	// real holds the folders that are neither links nor repositories.
 	real sync.Map
+	last folder
 	// staged returns git's index of the files, read at first use.
 	staged func() staged
 	repo   *Repository
@@ -52,7 +53,60 @@ func (r *Repository) Busy() bool {
 }
 
 // Close releases the folder.
-func (w *WorkTree) Close() error { return w.root.Close() }
+func (w *WorkTree) Close() error { return errors.Join(w.last.close(), w.root.Close()) }
+
+// A folder is the one whose file was opened last. To open a file, the root opens each
+// folder above it, and most files have the folder of the file before.
+type folder struct {
+	mu   sync.Mutex
+	name string   // guarded by mu
+	root *os.Root // guarded by mu; nil before the first file and after close
+}
+
+// open opens a file of a folder below top.
+func (f *folder) open(top *os.Root, name string) (fs.File, error) {
+	dir, base := path.Split(name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root != nil && f.name == dir {
+		if file, err := f.root.Open(base); err == nil {
+			return file, nil
+		}
+		// Another folder may have its name by now.
+	}
+	root, err := top.OpenRoot(filepath.FromSlash(path.Clean(dir)))
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	if f.root != nil {
+		_ = f.root.Close() // it was only read
+	}
+	f.name, f.root = dir, root
+	file, err := root.Open(base)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
+	}
+	return file, nil
+}
+
+func (f *folder) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root == nil {
+		return nil
+	}
+	root := f.root
+	f.root = nil
+	return root.Close()
+}
+
+// cause returns an error without the name that it was opened under.
+func cause(err error) error {
+	if of, ok := errors.AsType[*fs.PathError](err); ok {
+		return of.Err
+	}
+	return err
+}
 
 // check refuses names that lead through links, submodules or .git.
 func (w *WorkTree) check(op, name string) error {
@@ -133,7 +187,7 @@ func (w *WorkTree) Open(name string) (fs.File, error) {
 	if err := regular(info.Mode()); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return w.files.Open(name)
+	return w.last.open(w.root, name)
 }
 
 // ReadFile reads a regular file of at most [MaxFile] bytes.

@@ -38,6 +38,31 @@ func TestWorkFS(t *testing.T) {
 	}
 }
 
+// TestWorkFSOfAReplacedFolder reads files of a folder that another takes the place of.
+func TestWorkFSOfAReplacedFolder(t *testing.T) {
+	b := newBuilder(t)
+	b.write("defs/first", "1")
+	b.write("other/second", "2")
+	w := b.work()
+	read := func(name, want string) {
+		t.Helper()
+		if got, err := w.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("ReadFile(%s) = %q, %v; want %q", name, got, err, want)
+		}
+	}
+	read("defs/first", "1")
+	for _, move := range [][2]string{{"defs", "gone"}, {"other", "defs"}} {
+		if err := os.Rename(filepath.Join(b.dir, move[0]), filepath.Join(b.dir, move[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("defs/second", "2")
+	read("gone/first", "1")
+	if _, err := w.ReadFile("defs/first"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "defs/first") {
+		t.Errorf("a file that is gone: %v", err)
+	}
+}
+
 func TestWorkFSFollowsNothing(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Mkdir(outside, 0o755); err != nil {
