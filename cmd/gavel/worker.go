@@ -49,8 +49,8 @@ func workerCommand(app *App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&w.path, "config", "gavel-server.yaml", "the operator's file, the one that gavel serve has, such as /etc/gavel/gavel-server.yaml")
 	flags.StringVar(&w.database, "database-url", "", "PostgreSQL database of gavel serve, such as postgres://gavel@db/gavel; with a password in it, set "+databaseVariable+" instead, since other users of the machine see flags")
-	flags.IntVar(&w.interactive, "interactive", 8, "cases of pull requests that are judged at once, such as 16; head and base of a case count as one")
-	flags.IntVar(&w.background, "background", 8, "cases of branches and schedules that are judged at once, such as 4")
+	flags.IntVar(&w.interactive, "interactive", 0, "cases of pull requests that are judged at once, such as 16; head and base of a case count as one (default: 32, and 8 that start programs)")
+	flags.IntVar(&w.background, "background", 0, "cases of branches and schedules that are judged at once, such as 4 (default: 32, and 8 that start programs)")
 	flags.StringVar(&w.listen, "listen", "", "address for /healthz and /readyz, such as 0.0.0.0:8081 (default: none)")
 	flags.DurationVar(&w.drain, "drain", 20*time.Second, "how long cases in progress may take at the end, such as 1m; others are left to other workers")
 	flags.BoolVar(&check, "check", false, "verify the file, the credentials, the sandbox and the database, then exit")
@@ -103,7 +103,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 		Limiters: limiters,
 		Ledger:   store, Repository: w.repository, Host: w.host, LookupEnv: w.LookupEnv, Log: func(line string) { w.log.Info().Msg(line) },
 	})
-	w.log.Info().Int("interactive", w.interactive).Int("background", w.background).Bool("programs", able).Msg("waiting for cases")
+	w.log.Info().Int("interactive", cmp.Or(w.interactive, queue.UsualTasks)).Int("background", cmp.Or(w.background, queue.UsualTasks)).Bool("programs", able).Msg("waiting for cases")
 	cases := queue.NewWorker(queue.WorkerConfig{
 		Queue: q, Interactive: w.interactive, Background: w.background, Sandbox: able, Drain: w.drain, Tracer: w.Tracer, Limiters: limiters,
 		Judge:  judge.Judge,

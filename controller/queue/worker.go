@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type WorkerConfig struct {
 	// afterwards.
 	Judge func(ctx context.Context, task Task, about json.RawMessage, done Completions) (Judged, error)
 	// Interactive and Background bound the simultaneous tasks of each class. They
-	// default to 8 and 8.
+	// default to [UsualTasks], and to fewer for tasks that start programs.
 	Interactive, Background int
 	// Sandbox means that the worker can start programs. Without it, tasks with programs
 	// are left to other workers.
@@ -76,14 +77,16 @@ type runState struct {
 	since time.Time
 }
 
+const (
+	// UsualTasks is the number of simultaneous tasks of a class. Most wait for a model,
+	// and the limits of targets decide how many do.
+	UsualTasks = 32
+	// usualPrograms is that of tasks that start programs, which keep the machine busy.
+	usualPrograms = 8
+)
+
 // NewWorker returns a Worker.
 func NewWorker(cfg WorkerConfig) *Worker {
-	if cfg.Interactive == 0 {
-		cfg.Interactive = 8
-	}
-	if cfg.Background == 0 {
-		cfg.Background = 8
-	}
 	if cfg.Drain == 0 {
 		cfg.Drain = 20 * time.Second
 	}
@@ -128,12 +131,12 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // start starts taking tasks, until ctx ends or the client is stopped.
 func (w *Worker) start(ctx context.Context) (*river.Client[pgx.Tx], error) {
-	queues := map[string]river.QueueConfig{
-		Interactive.name(false): {MaxWorkers: w.cfg.Interactive}, Background.name(false): {MaxWorkers: w.cfg.Background},
-	}
-	if w.cfg.Sandbox {
-		queues[Interactive.name(true)] = river.QueueConfig{MaxWorkers: w.cfg.Interactive}
-		queues[Background.name(true)] = river.QueueConfig{MaxWorkers: w.cfg.Background}
+	queues := map[string]river.QueueConfig{}
+	for class, most := range map[Class]int{Interactive: w.cfg.Interactive, Background: w.cfg.Background} {
+		queues[class.name(false)] = river.QueueConfig{MaxWorkers: cmp.Or(most, UsualTasks)}
+		if w.cfg.Sandbox {
+			queues[class.name(true)] = river.QueueConfig{MaxWorkers: cmp.Or(most, usualPrograms)}
+		}
 	}
 	workers := river.NewWorkers()
 	if err := river.AddWorkerSafely(workers, &tasks{Worker: w}); err != nil {

@@ -140,7 +140,7 @@ var filtered = lazyregexp.New(`(?i)content.?(filter|policy|management)`)
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
 	c.of.Half.meet(ctx, c.cfg.Clock)
-	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Begun: c.begun, Left: c.left})
+	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Run: c.cfg, Begun: c.begun, Left: c.left})
 	if err == nil {
 		if err = c.of.Ended(ctx); err != nil {
 			permit.Done(limit.Outcome{})

@@ -86,6 +86,8 @@ func (l *Limiter) named(d *Down) *Down {
 
 // A Caller is a case that wants to call the target.
 type Caller struct {
+	// Run is the same for the cases of a run. Runs take turns.
+	Run any
 	// Begun means that it has called before within its timeout. Such a caller comes
 	// first, and the time of holding calls back counts.
 	Begun bool
@@ -118,7 +120,7 @@ func (p *Permit) Held() time.Duration { return p.held }
 // *Down, a *Late, or ctx's.
 func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 	before := l.heldBack()
-	if err := l.turn.enter(ctx, c.Begun); err != nil {
+	if err := l.turn.enter(ctx, c.Run, c.Begun); err != nil {
 		return nil, err
 	}
 	defer l.turn.leave()
@@ -126,7 +128,7 @@ func (l *Limiter) Acquire(ctx context.Context, c Caller) (*Permit, error) {
 		return nil, down
 	}
 	l.requestShare()
-	if err := l.slots.enter(ctx, false); err != nil {
+	if err := l.slots.enter(ctx, nil, false); err != nil {
 		return nil, err
 	}
 	p, err := l.admit(ctx, c, before)

@@ -60,6 +60,48 @@ func open(t *testing.T, l *Limiter) int {
 	return n
 }
 
+// TestRunsTakeTurns has a run with one call come before the rest of a run with many, and
+// a caller that gives up take no turn.
+func TestRunsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(config.Target{Name: "bot", Concurrency: 1})
+		first := acquire(t, l, Caller{})
+		var group sync.WaitGroup
+		var order []string // one call at a time
+		call := func(ctx context.Context, run, name string) {
+			group.Go(func() {
+				p, err := l.Acquire(ctx, Caller{Run: run})
+				if err != nil {
+					return
+				}
+				order = append(order, name)
+				p.Done(Outcome{Kind: Answered})
+			})
+			synctest.Wait()
+		}
+		impatient, give := context.WithCancel(t.Context())
+		call(t.Context(), "front", "front") // it has the turn, and waits for the call
+		for i := range 4 {
+			call(t.Context(), "large", fmt.Sprint("large ", i))
+		}
+		call(impatient, "gone", "gone")
+		call(t.Context(), "small", "small")
+		call(t.Context(), "other", "other 0")
+		call(t.Context(), "other", "other 1")
+		give()
+		synctest.Wait()
+		if in, waiting := l.slots.queued(), l.turn.queued(); in != 1 || waiting != 7 {
+			t.Errorf("%d callers have the turn and %d wait for it, want 1 and 7", in, waiting)
+		}
+		first.Done(Outcome{Kind: Answered})
+		group.Wait()
+		want := []string{"front", "large 0", "small", "other 0", "large 1", "other 1", "large 2", "large 3"}
+		if !slices.Equal(order, want) {
+			t.Errorf("calls in the order %v, want %v", order, want)
+		}
+	})
+}
+
 // TestARefusalHalvesWhatIsAskedAtOnce counts how many calls may be in progress after
 // refusals, several of one moment counting as one, and after replies.
 func TestARefusalHalvesWhatIsAskedAtOnce(t *testing.T) {
