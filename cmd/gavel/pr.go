@@ -35,6 +35,7 @@ type prFlags struct {
 	programs string
 	targets  string
 	bots     string
+	labels   bool
 	branches []string
 	html     string
 }
@@ -71,6 +72,7 @@ func prCommand(app *App) *cobra.Command {
 	flags.StringVar(&f.programs, "programs", review.ProgramsWriters, "which programs of a head run: those of people who may write (writers), only those of approved heads (approved), only unchanged ones (base-only) or none (never)")
 	flags.StringVar(&f.targets, "targets", review.TargetsWriters, "whose changes of the model, the parameters of sampling, the system prompt and the tools of a target are judged: those of people who may write (writers), only those of approved heads (approved) or none (base-only)")
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
+	flags.BoolVar(&f.labels, "labels", false, "have the label gavel:run ask for a run, if somebody added it who may write")
 	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
 	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
@@ -148,7 +150,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	if err != nil {
 		return err
 	}
-	if why := ci.Idle(event); why != "" {
+	if why := ci.Idle(event, f.labels); why != "" {
 		return c.idle(why)
 	}
 	here, err := gitrepo.Open(c.Dir)
@@ -173,7 +175,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		if f.html != "" {
 			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)
 		}
-		return &ci.Job{Review: cfg, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
+		return &ci.Job{Review: cfg, Labels: f.labels, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
 	}
 	if event.Action == forge.ActionClosed && event.Pull != nil {
 		if err := jobOn(nil).Leave(ctx, event); err != nil {

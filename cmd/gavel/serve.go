@@ -279,7 +279,7 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 }
 
 func policyOf(file *config.Server) serve.Policy {
-	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Deadline: file.Deadline, Day: dayOf(file)}
+	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Labels: file.Labels, Deadline: file.Deadline, Day: dayOf(file)}
 }
 
 // dayOf returns a repository's daily budget: an equal share, so that all together stay

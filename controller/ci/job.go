@@ -20,9 +20,12 @@ import (
 )
 
 // Idle returns the reason why an event needs nothing, or an empty string. Most comments
-// are conversation, and cost nothing else. A pushed tag is not judged.
-func Idle(e forge.Event) string {
+// are conversation, and cost nothing else. A pushed tag is not judged. A label asks for
+// something only if labels are turned on.
+func Idle(e forge.Event, labels bool) string {
 	switch {
+	case e.Action == "labeled" && (e.Label == nil || !labels):
+		return fmt.Sprintf("the label asks for nothing: only %s does, where labels are turned on", forge.RunLabel)
 	case e.Name == forge.EventPush && strings.HasPrefix(e.HeadRef, "refs/"):
 		return fmt.Sprintf("%s is not a branch: its commit is judged where a branch or a pull request has it", strings.TrimPrefix(e.HeadRef, "refs/"))
 	case e.Name != forge.EventIssueComment:
@@ -48,6 +51,9 @@ type Job struct {
 	Output string
 	// Redact removes secrets from answers. Defaults to redact.Text.
 	Redact func(string) string
+
+	// Labels has the label [forge.RunLabel] ask for a run.
+	Labels bool
 
 	kept bool // the job was told to keep its ledger
 }
@@ -148,7 +154,11 @@ func (j *Job) steered(ctx context.Context, e forge.Event) (Result, error) {
 		if r.Closed() && e.Name == forge.EventIssueComment {
 			return Result{Idle: "the pull request is closed"}, nil
 		}
-		commands, err := j.runCommands(ctx, r)
+		var label *forge.Labeled
+		if j.Labels {
+			label = e.Label
+		}
+		commands, err := j.runCommands(ctx, r, label)
 		if err != nil {
 			return Result{}, err
 		}
@@ -185,12 +195,14 @@ func (j *Job) answer(ctx context.Context, r *review.Review, commands command.Com
 }
 
 // runCommands applies the commands of the comments to a review.
-func (j *Job) runCommands(ctx context.Context, r *review.Review) (command.Commands, error) {
+func (j *Job) runCommands(ctx context.Context, r *review.Review, label *forge.Labeled) (command.Commands, error) {
 	desk := j.desk(r)
+	place := r.PullHead()
+	place.Label = label
 	var commands command.Commands
 	var err error
 	unread := r.Retry.Do(ctx, func() (unread error) {
-		commands, unread, err = desk.Process(ctx, r.PullHead())
+		commands, unread, err = desk.Process(ctx, place)
 		return unread
 	})
 	if unread != nil {

@@ -30,7 +30,7 @@ type Keys struct {
 // the attempt.
 func KeysOf(ctx context.Context, client *forge.Client, e forge.Event, run string) (Keys, error) {
 	k := Keys{Folder: "own"}
-	if Idle(e) != "" {
+	if Idle(e, true) != "" {
 		return k, nil
 	}
 	base := e.BaseRef

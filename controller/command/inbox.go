@@ -71,6 +71,8 @@ type PullHead struct {
 	Repository forge.Repo // under its current name
 	Number     int
 	Head       string
+	// Label asks for a run; nil without one, or if the operator did not turn labels on.
+	Label *forge.Labeled
 	// Running means that the head is being judged.
 	Running bool
 	// Unapprovable is the reason why an approval of the head changes nothing; empty if
@@ -131,6 +133,9 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 		if err := l.process(ctx, c); err != nil {
 			unread = errors.Join(unread, err)
 		}
+	}
+	if err := l.processLabel(ctx); err != nil {
+		unread = errors.Join(unread, err)
 	}
 	// The command just taken may be a quarantine. If the ledger is unavailable, none
 	// was taken.
@@ -240,6 +245,38 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 		said = "was about another head"
 	}
 	l.inbox.cfg.Log(l.Number, fmt.Sprintf("%q of %s %s", command.String(), c.Author, said))
+	return err
+}
+
+// processLabel stores the command that a label is: a run of the head that the pull request
+// had when the label was added. Nobody is answered, since the label shows what was asked.
+func (l *poll) processLabel(ctx context.Context) error {
+	asked := l.Label
+	if asked == nil || slices.ContainsFunc(l.taken, func(t ledger.Command) bool { return t.Comment == asked.ID }) {
+		return nil
+	}
+	now := l.inbox.cfg.Now()
+	by := asked.Sender
+	denied, err := l.inbox.denied(ctx, l.Repository, forge.Comment{Author: by.Login, AuthorID: by.ID, Bot: by.Bot, Created: now, Updated: now})
+	if err != nil {
+		return err
+	}
+	said := "is followed"
+	switch {
+	case asked.Head != l.Head:
+		said = fmt.Sprintf("is ignored: it was added at %.12s, and the head is %.12s", asked.Head, l.Head)
+	case denied != "":
+		said = "is ignored: " + strings.NewReplacer("its author's", "the sender's", "its author", "the sender").Replace(denied)
+	default:
+		if _, err := l.inbox.cfg.Ledger.TakeCommand(ctx, ledger.Command{
+			Repository: l.inbox.repository, PullRequest: l.Number, Comment: asked.ID, Login: by.Login, Account: by.ID,
+			Verb: Run, Head: l.Head, Written: now, Answered: true,
+		}); err != nil {
+			return err
+		}
+		l.taken, err = l.inbox.cfg.Ledger.Commands(ctx, l.inbox.repository, l.Number)
+	}
+	l.inbox.cfg.Log(l.Number, fmt.Sprintf("the label %s of %s %s", forge.RunLabel, by.Login, said))
 	return err
 }
 

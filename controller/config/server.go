@@ -41,7 +41,9 @@ type Server struct {
 	Budget Limits
 	// Bots are user ids that are heard and trusted as people who may write.
 	Bots []int64
-	Poll time.Duration
+	// Labels has a label ask for a run of a pull request.
+	Labels bool
+	Poll   time.Duration
 	// Deadline bounds the work for a head before it is judged.
 	Deadline time.Duration
 	// Pages is nil if there are none.
@@ -159,6 +161,7 @@ type serverForm struct {
 		USD    *float64 `json:"usd"`
 	} `json:"budget"`
 	Bots     []int64  `json:"bots"`
+	Labels   bool     `json:"labels"`
 	Poll     duration `json:"poll"`
 	Deadline duration `json:"deadline"`
 
@@ -202,7 +205,7 @@ func (f serverForm) server() *Server {
 			},
 		},
 		Budget: Limits(f.Budget),
-		Bots:   f.Bots, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
+		Bots:   f.Bots, Labels: f.Labels, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
 		Deadline: cmp.Or(time.Duration(f.Deadline), 2*time.Minute),
 	}
 	if s.Budget == (Limits{}) {

@@ -60,6 +60,8 @@ type Event struct {
 	Pull *Pull
 	// Comment is the text of an issue_comment.
 	Comment string
+	// Label is the label that asks for a run, nil for other events.
+	Label *Labeled
 }
 
 // The parts of a payload that are read, for all events.
@@ -68,7 +70,9 @@ type wireEvent struct {
 	Number     int       `json:"number"`
 	Repository *wireRepo `json:"repository"`
 
-	PullRequest *wirePull `json:"pull_request"`
+	PullRequest *wirePull  `json:"pull_request"`
+	Label       *wireLabel `json:"label"`
+	Sender      wireUser   `json:"sender"`
 	MergeGroup  *struct {
 		HeadSHA string `json:"head_sha"`
 		HeadRef string `json:"head_ref"`
@@ -190,6 +194,7 @@ func (w *wireEvent) pull(e Event) (Event, error) {
 	}
 	e.HeadSHA, e.HeadRef, e.BaseSHA, e.BaseRef = p.HeadSHA, p.HeadRef, p.BaseSHA, p.BaseRef
 	e.Number, e.Pull = p.Number, &p
+	e.Label = labeled(e.Action, w.Label, w.Sender, &wireLabeled{p.Number, w.PullRequest.Labels, w.PullRequest.Head, w.PullRequest.Updated})
 	if e.Action == "synchronize" && checkSHA("before", w.Before) == nil {
 		e.Before = w.Before
 	}

@@ -20,6 +20,8 @@ type Hint struct {
 	Repository int64
 	// Number is a pull request's, 0 if the event concerns a branch.
 	Number int
+	// Label is the label that asks for a run, nil for other events.
+	Label *Labeled
 	// Comment is true if the event is only a new comment.
 	Comment bool
 	// Branch was pushed to or is about to be merged into; without refs/heads/.
@@ -33,12 +35,12 @@ type Hint struct {
 
 // A wireHint has the fields of all events that give their place.
 type wireHint struct {
-	Number      int       `json:"number"`
-	Repository  *wireRepo `json:"repository"`
-	PullRequest *struct {
-		Number int `json:"number"`
-	} `json:"pull_request"`
-	Issue *struct {
+	Number      int          `json:"number"`
+	Repository  *wireRepo    `json:"repository"`
+	PullRequest *wireLabeled `json:"pull_request"`
+	Label       *wireLabel   `json:"label"`
+	Sender      wireUser     `json:"sender"`
+	Issue       *struct {
 		Number      int             `json:"number"`
 		PullRequest json.RawMessage `json:"pull_request"`
 	} `json:"issue"`
@@ -85,6 +87,7 @@ func ParseHint(event string, body []byte) (Hint, error) {
 		if hint.Number == 0 && wire.PullRequest != nil {
 			hint.Number = wire.PullRequest.Number
 		}
+		hint.Label = labeled(wire.Action, wire.Label, wire.Sender, wire.PullRequest)
 	case "issue_comment":
 		// For a comment on an issue, pull_request is null or missing.
 		if wire.Issue == nil || len(wire.Issue.PullRequest) == 0 || string(wire.Issue.PullRequest) == "null" {

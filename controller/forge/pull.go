@@ -52,6 +52,9 @@ type wirePull struct {
 	User   wireUser `json:"user"`
 	Head   wireSide `json:"head"`
 	Base   wireSide `json:"base"`
+
+	Labels  []wireLabel `json:"labels"`
+	Updated string      `json:"updated_at"`
 }
 
 type wireSide struct {

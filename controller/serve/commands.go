@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -27,7 +28,7 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	if key.Kind != PullRequest {
 		return commands, nil, nil
 	}
-	if commands, unread, err = repo.inbox.Process(ctx, r.PullHead()); err != nil {
+	if commands, unread, err = w.process(ctx, repo, key, r.PullHead()); err != nil {
 		return commands, nil, err
 	}
 	unread = errors.Join(unread, commands.Unanswered)
@@ -42,6 +43,20 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	return commands, unread, nil
 }
 
+// process reads the commands of a pull request, with the label that was added to it. A
+// label stays until the forge has said what its sender may do.
+func (w *worker) process(ctx context.Context, repo *repository, key Key, place command.PullHead) (commands command.Commands, unread, err error) {
+	label, added := w.labels.Load(key)
+	if added {
+		place.Label = label.(*forge.Labeled)
+	}
+	commands, unread, err = repo.inbox.Process(ctx, place)
+	if added && err == nil && unread == nil {
+		w.labels.CompareAndDelete(key, label)
+	}
+	return commands, unread, err
+}
+
 // cancelReason returns why the run of a pull request's head has to end, empty if nobody
 // asked for that. Other commands are answered at once and carried out afterwards.
 func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (string, error) {
@@ -51,7 +66,7 @@ func (w *worker) cancelReason(ctx context.Context, repo *repository, key Key) (s
 	}
 	place := r.PullHead()
 	place.Running = true
-	commands, unread, err := repo.inbox.Process(ctx, place)
+	commands, unread, err := w.process(ctx, repo, key, place)
 	if commands.Cancelled == "" {
 		return "", errors.Join(unread, commands.Unanswered, err)
 	}

@@ -29,7 +29,9 @@ type Policy struct {
 	// Deadline bounds the work for a head before it is judged. Defaults to 2 minutes.
 	Deadline time.Duration
 	// Bots are ids of accounts whose comments count although they are bots.
-	Bots []int64
+	// Labels has the label [forge.RunLabel] ask for a run.
+	Labels bool
+	Bots   []int64
 	// Day is the limit of each repository for a day.
 	Day config.Limits
 }

@@ -280,7 +280,11 @@ func (s *Server) enqueue(ctx context.Context, repo *repository, h forge.Hint) er
 		s.due(h, keyOf(rerun))
 		return err
 	case h.Number != 0:
-		s.due(h, Key{Repository: repo.id, Kind: PullRequest, Pull: h.Number})
+		key := Key{Repository: repo.id, Kind: PullRequest, Pull: h.Number}
+		if h.Label != nil && s.registry.currentPolicy().Labels {
+			s.worker.labels.Store(key, h.Label)
+		}
+		s.due(h, key)
 	case h.Head != "":
 		s.due(h, Key{Repository: repo.id, Kind: Branch, Ref: h.Head})
 	case repo.follows(h.Branch):

@@ -26,6 +26,9 @@ type worker struct {
 	slots    *slotPool
 	guard    *crashguard.Guard
 	causes   tracing.Causes[Key]
+	// labels are the newest labels that ask for a run and were not looked at yet:
+	// *forge.Labeled by Key. They are lost with the process, as any hint is.
+	labels sync.Map
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
