@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// A queue admits a number of callers at once, urgent ones first. Of the others the runs
-// take turns, and a run's callers come in order: a small run does not wait for a large one.
+// A queue admits a number of callers at once, urgent ones first. The runs of the others
+// take turns, and the callers of a run come in order: a small run does not wait for a
+// large one.
 type queue struct {
 	mu sync.Mutex
 	// in is the number of admitted callers, up to size; waiting are the urgent ones and
