@@ -53,6 +53,8 @@ type CommitSides struct {
 	Before       time.Time
 	// MaxNew is the field of the [controller.Request].
 	MaxNew int64
+	// Making is the field of the [controller.Request].
+	Making Making
 	// FirstSeen is the time when head was first seen: a case with an agent of unknown
 	// version is asked once per head. The zero time asks again.
 	FirstSeen time.Time
@@ -67,7 +69,7 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Making: c.Making, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.FirstSeen.IsZero() {

@@ -19,7 +19,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 			rows = append(rows, r)
 		}
 	}
-	cases, err := casesOfRows(ctx, e.p.req.Head.FS, e.p.req.Head.Config.Settings(), rows)
+	cases, err := casesOfRows(ctx, e.p.req.Head, rows)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (p *planner) planFull(ctx context.Context) error {
 		p.comparePlan(&base, head.Side, changed)
 		return nil
 	}
-	change, err := head.snapshot.Update(ctx, p.req.Base.FS, load.Options{Settings: p.req.Base.Config.Settings()}, changed)
+	change, err := head.snapshot.Update(ctx, p.req.Base.FS, p.req.Base.loading(), changed)
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.req.Base.Commit, err)
 	}
@@ -202,7 +202,9 @@ func (p *planner) planAffected(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.req.Head.Commit, err)
 	}
-	was, err := load.Load(ctx, p.req.Base.FS, load.Options{Settings: p.req.Base.Config.Settings(), Files: change.Files})
+	opts = p.req.Base.loading()
+	opts.Files = change.Files
+	was, err := load.Load(ctx, p.req.Base.FS, opts)
 	if err != nil {
 		return fmt.Errorf("load the definitions of %s: %w", p.req.Base.Commit, err)
 	}
@@ -273,7 +275,7 @@ func (p *planner) loadFiles(ctx context.Context, s Checkout, files []string) (*l
 // options returns the load options of a checkout: its settings and, for head, the bound
 // on new cases.
 func (r *Request) options(ctx context.Context, s Checkout) (load.Options, error) {
-	opts := load.Options{Settings: s.Config.Settings()}
+	opts := s.loading()
 	if r.MaxNew > 0 && r.Changed != nil && s.Commit == r.Head.Commit {
 		changed, err := r.changes(ctx, &load.Snapshot{})
 		if err != nil {

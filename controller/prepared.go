@@ -58,6 +58,7 @@ func Prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if req.Now == nil {
 		req.Now = time.Now
 	}
+	req.makers()
 	req.All = req.All && req.Base != nil // without a base every case counts already
 	p, err := prepare(ctx, req)
 	if errors.Is(err, errChanged) {

@@ -95,6 +95,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 // ScanHead plans head in one pass with notes on its cases. Then the cases that are not
 // judged take little memory.
 func (r *Request) ScanHead() {
+	r.makers()
 	head := *r
 	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 		opts, err := head.options(ctx, head.Head)

@@ -24,6 +24,8 @@ type Checkout struct {
 	// Dir is the folder on disk with the files, in which programs run; empty without
 	// one.
 	Dir string
+	// Maker makes parts of its definitions; nil leaves them out.
+	Maker schema.Maker
 	// Programs is the checkout whose files programs see, if not this one: base, whose
 	// programs run when head's may not.
 	Programs *Checkout
@@ -119,6 +121,8 @@ type Request struct {
 
 	// Ledger is nil if nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger
+	// Making runs the programs that make parts of definitions.
+	Making Making
 	// HeadTrust and BaseTrust are written into each side's results, and decide what
 	// each may read.
 	HeadTrust, BaseTrust ledger.Trust

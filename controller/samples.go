@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -16,7 +15,7 @@ import (
 
 // casesOfRows maps the rows' IDs at head to their cases. Cases that planning did not
 // keep are loaded; a case may be missing if its file has changed meanwhile.
-func casesOfRows(ctx context.Context, fsys fs.FS, settings schema.Settings, rows []plan.Row) (map[string]*schema.Case, error) {
+func casesOfRows(ctx context.Context, head Checkout, rows []plan.Row) (map[string]*schema.Case, error) {
 	cases := map[string]*schema.Case{}
 	var files []string
 	for _, r := range rows {
@@ -28,7 +27,9 @@ func casesOfRows(ctx context.Context, fsys fs.FS, settings schema.Settings, rows
 		return cases, nil
 	}
 	slices.Sort(files)
-	loaded, err := load.Load(ctx, fsys, load.Options{Settings: settings, Files: slices.Compact(files)})
+	opts := head.loading()
+	opts.Files = slices.Compact(files)
+	loaded, err := load.Load(ctx, head.FS, opts)
 	if err != nil {
 		return nil, fmt.Errorf("load the cases whose samples are listed: %w", err)
 	}

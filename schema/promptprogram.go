@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A PromptProgram is a program of the repository that writes a prompt when a sample begins. It reads
-// Stdin, and prints a text, a chat or {prompt} as JSON.
+// A PromptProgram is a program of the repository that writes a prompt when a sample begins, or makes
+// a part of a definition while that is read. It reads Stdin, and prints a text, a chat or {prompt} as
+// JSON.
 type PromptProgram struct {
 	// Argv is the program with its arguments, as it is started in Dir.
 	Argv []string `json:"argv"`

@@ -214,7 +214,7 @@ func (c *diffRun) storedReport(ctx context.Context, prepared *controller.Prepare
 // request returns the request for a state, without a base.
 func (c *diffRun) request(head controller.Checkout) controller.Request {
 	return controller.Request{
-		Head: head, ConfigFile: c.ConfigFile, Ledger: c.store, LookupEnv: c.LookupEnv,
+		Head: head, Making: c.Making(), ConfigFile: c.ConfigFile, Ledger: c.store, LookupEnv: c.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
 }

@@ -291,6 +291,17 @@ func codeJudge(module string) map[string]string {
 	}
 }
 
+// madeByProgram is a repository with a program that makes a test from the word of a module.
+func madeByProgram(word string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                            usual(),
+		"test_definitions/prompt.txt":           "say {{x}}",
+		"test_definitions/promptfooconfig.yaml": "prompts: file://prompt.txt\nproviders: [bot]\ntests: [{path: file://gen/gen.js, config: {name: one}}]\n",
+		"test_definitions/gen/word.js":          "module.exports = '" + word + "'\n",
+		"test_definitions/gen/gen.js":           "module.exports = ({name}) => [{description: name, vars: {x: require('./word')}, assert: [{type: 'contains', value: 'a!'}]}]\n",
+	}
+}
+
 // saysWord is a repository with a program that says, and scores, the word of a file
 // below it, or the word of lib/fresh.txt if that file exists.
 func saysWord(folder, definition, text string) map[string]string {

@@ -222,6 +222,30 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		},
 	},
 	{
+		name: "a module of a program that makes tests is changed", base: madeByProgram("a"), answer: echo, programs: true, head: map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"},
+			calls: map[string]int{"say a": 5, "say b": 5},
+		},
+	},
+	{
+		name: "a program that makes tests fails", base: madeByProgram("a"), answer: echo, programs: true, head: map[string]string{"test_definitions/gen/word.js": "throw new Error('no word')\n"},
+		want:   outcome{gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"}, cases: map[string]string{"promptfooconfig#one": "error"}},
+		unlike: map[string]string{"workers": nothingToDo},
+	},
+	{
+		name: "a program that makes a variable is changed", answer: echo, programs: true,
+		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": `prompts: ["say {{x}}"]
+providers: [bot]
+tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contains, value: "a!"}]}]
+`, "test_definitions/gen/get.py": "def get_var(name, prompt, others): return {'output': 'a'}\n"},
+		head: map[string]string{"test_definitions/gen/get.py": "def get_var(name, prompt, others): return {'output': 'b'}\n"},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"},
+			calls: map[string]int{"say a": 5, "say b": 5},
+		},
+	},
+	{
 		name: "a new file that no program sees", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
 		answer: echo, programs: true, head: map[string]string{"test_definitions/lib/fresh.txt": "b\n", "lib/fresh.txt": "b\n"},
 		want: outcome{gate: "pass", reason: "no affected cases"},
@@ -330,6 +354,25 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		remarks: []remark{{"rita", "/gavel accept gavel.yaml it is live since Monday"}},
 		want:    outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true},
 		unlike:  keyboard,
+	},
+	{
+		name: "a stranger changes a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		head:   map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
+		want:   outcome{gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"}, cases: map[string]string{"promptfooconfig#one": "error"}, calls: map[string]int{"say b": 0}},
+		unlike: idle,
+	},
+	{
+		name: "a stranger changes a program that makes tests, which a writer approves", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		head:    map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
+		remarks: []remark{{"mona", "/gavel approve HEAD"}},
+		want:    outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
+		unlike:  idle, // nothing is run before the approval
+	},
+	{
+		name: "a stranger changes something else than a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		head:   map[string]string{"test_definitions/prompt.txt": "say more, {{x}}\n"},
+		want:   outcome{gate: "undetermined", reason: "approve", calls: map[string]int{"say more, a": 0}},
+		unlike: idle,
 	},
 	{
 		name: "a stranger swaps a target's model", base: shopOf("a b", nil), answer: echo, stranger: true,

@@ -73,6 +73,7 @@ func (c ledgerApp) liveDigests(ctx context.Context, w *workspace, l *ledger.Ledg
 		}
 		defer func() { err = errors.Join(err, roots.Fetched.Close()) }()
 	}
+	roots.Making = c.Making()
 	all, err := roots.LiveDigests(ctx)
 	var missing *maintenance.MissingError
 	if errors.As(err, &missing) {

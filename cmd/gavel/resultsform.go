@@ -36,7 +36,7 @@ func leftOut(f runFlags, r *report.Report) string {
 // addRows adds the rows of the matrix format. Definitions are read again, since a plan
 // does not keep the ones with reused verdicts.
 func addRows(ctx context.Context, head controller.Checkout, r *report.Report) error {
-	loaded, err := load.Load(ctx, head.FS, load.Options{Settings: head.Config.Settings()})
+	loaded, err := load.Load(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Maker: head.Maker})
 	if err != nil {
 		return fmt.Errorf("read the definitions for the results: %w", err)
 	}

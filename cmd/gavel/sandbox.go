@@ -8,6 +8,8 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // Sandbox has the permissions of the repository's programs. They are set by the caller
@@ -63,6 +65,14 @@ func (a *App) Unconfined(ctx context.Context) bool {
 	}
 	box, err := sandbox.Open(ctx, policy)
 	return err == nil && !box.Hides()
+}
+
+// Making returns how programs run that make parts of definitions.
+func (a *App) Making() controller.Making { return controller.Making{Programs: a.Programs} }
+
+// Maker returns what makes parts of the definitions of a person who runs commands, without a ledger.
+func (a *App) Maker() schema.Maker {
+	return a.Making().Maker(nil, ledger.Trust{Level: ledger.LevelOperator})
 }
 
 // Programs returns a runner for the programs of one execution.

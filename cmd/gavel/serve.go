@@ -214,7 +214,7 @@ func (s *server) serveLedger(ctx context.Context, where ledger.Config) error {
 func (s *server) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
-		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
+		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Making: s.making(), Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
 		Redact: s.redact, Trial: s.judgeApart, Proxied: s.proxied,
 	}
 }
@@ -289,6 +289,12 @@ func dayOf(file *config.Server) config.Limits {
 }
 
 // execute executes a plan within the operator's limits.
+// making returns how programs run that make parts of definitions, under the operator's latest
+// settings.
+func (s *server) making() controller.Making {
+	return controller.Making{Programs: func(ctx context.Context) (*controller.ProgramRunner, error) { return s.now.Load().app.Programs(ctx) }}
+}
+
 func (s *server) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
 	step, end := s.board.Track(p.Head().Commit) // several runs would overwrite each other's line

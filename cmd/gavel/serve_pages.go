@@ -84,8 +84,8 @@ func (s *server) planner(w serve.RepositoryView) forecastPrepare {
 		}
 		trust := ledger.Trust{Level: ledger.LevelBase, Repository: w.Known}
 		prepared, err := controller.Prepare(ctx, controller.Request{
-			Head:       controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg},
-			ConfigFile: w.ConfigFile, Ledger: s.store.Load(), LookupEnv: s.LookupEnv, Select: selected, HeadTrust: trust, BaseTrust: trust,
+			Head:   controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg},
+			Making: s.now.Load().app.Making(), ConfigFile: w.ConfigFile, Ledger: s.store.Load(), LookupEnv: s.LookupEnv, Select: selected, HeadTrust: trust, BaseTrust: trust,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("plan the change: %w", err)

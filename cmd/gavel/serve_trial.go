@@ -52,5 +52,5 @@ func JudgeApart(ctx context.Context, job crashguard.Job, steps crashguard.Steps)
 		return "", err
 	}
 	defer end()
-	return crashguard.Examine(ctx, job, s.execute, steps)
+	return crashguard.Examine(ctx, job, crashguard.Judging{Making: s.making(), Execute: s.execute}, steps)
 }

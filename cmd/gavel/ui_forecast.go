@@ -23,8 +23,8 @@ func (f uiPlanner) plan(ctx context.Context, files fs.FS, selected func(*schema.
 		return nil, err
 	}
 	return controller.Prepare(ctx, controller.Request{
-		Head:       controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg, Dir: f.w.Repo.Root()},
-		ConfigFile: f.app.ConfigFile, Ledger: f.store, LookupEnv: f.app.LookupEnv, Select: selected,
+		Head:   controller.Checkout{Commit: controller.Worktree, FS: files, Config: cfg, Dir: f.w.Repo.Root()},
+		Making: f.app.Making(), ConfigFile: f.app.ConfigFile, Ledger: f.store, LookupEnv: f.app.LookupEnv, Select: selected,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	})
 }

@@ -72,7 +72,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	if err != nil {
 		return err
 	}
-	stale, err := staleQuarantine(ctx, w, cfg)
+	stale, err := staleQuarantine(ctx, a, w, cfg)
 	if err != nil {
 		return err
 	}
@@ -95,11 +95,11 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 }
 
 // staleQuarantine returns entries of the quarantine that have ended, or name no case.
-func staleQuarantine(ctx context.Context, w *workspace, cfg *config.Config) ([]schema.Problem, error) {
+func staleQuarantine(ctx context.Context, a *App, w *workspace, cfg *config.Config) ([]schema.Problem, error) {
 	if len(cfg.Quarantine) == 0 {
 		return nil, nil
 	}
-	loaded, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings()})
+	loaded, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings(), Maker: a.Maker()})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func definitions(ctx context.Context, a *App, w *workspace, cfg *config.Config) 
 	if known != nil || err != nil {
 		return known, err
 	}
-	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings()})
+	return load.Scan(ctx, w.Files, load.Options{Settings: cfg.Settings(), Maker: a.Maker()})
 }
 
 func render(a *App, fsys fs.FS, format string, out reporters.Validation) error {

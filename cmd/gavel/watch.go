@@ -87,7 +87,7 @@ func (c watchApp) watch(ctx context.Context, f watchFlags, args []string) error 
 	// The first interrupt stops a run, so it must not end everything at once.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	follow := watchmode.Config{Source: watchSource{b, f.base}, ConfigFile: b.ConfigFile, LookupEnv: b.LookupEnv}
+	follow := watchmode.Config{Source: watchSource{b, f.base}, Making: b.Making(), ConfigFile: b.ConfigFile, LookupEnv: b.LookupEnv}
 	if len(args) > 0 {
 		if follow.Select, err = b.named(ctx, args); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 	if err != nil {
 		return nil, err
 	}
-	found, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings()})
+	found, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings(), Maker: c.Maker()})
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 	limiters := limit.Shared()
 	judge := worker.New(worker.Config{
 		Limiters: limiters,
-		Ledger:   store, Repository: w.repository, Host: w.host, LookupEnv: w.LookupEnv, Log: func(line string) { w.log.Info().Msg(line) },
+		Ledger:   store, Repository: w.repository, Host: w.host, Making: w.Making(), LookupEnv: w.LookupEnv, Log: func(line string) { w.log.Info().Msg(line) },
 	})
 	w.log.Info().Int("interactive", cmp.Or(w.interactive, queue.UsualTasks)).Int("background", cmp.Or(w.background, queue.UsualTasks)).Bool("programs", able).Msg("waiting for cases")
 	cases := queue.NewWorker(queue.WorkerConfig{

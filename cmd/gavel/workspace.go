@@ -120,16 +120,20 @@ func (a *App) WorktreeSnapshot(ctx context.Context, w *workspace, cfg *config.Co
 	if err != nil {
 		return nil, err
 	}
-	return stored.Worktree(ctx, w.Repo, snapshot.State{FS: w.Files, Settings: cfg.Settings()}, notes)
+	return stored.Worktree(ctx, w.Repo, snapshot.State{FS: w.Files, Settings: cfg.Settings(), Maker: a.Maker()}, notes)
 }
 
-// Snapshot returns the snapshot of a state's definitions.
+// Snapshot returns the snapshot of a state's definitions; nil if a part of them was not made.
 func (a *App) Snapshot(ctx context.Context, w *workspace, at controller.Checkout) (*load.Snapshot, error) {
 	stored, err := a.snapshots(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	return stored.Commit(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings()}, snapshot.Notes{})
+	known, err := stored.Commit(ctx, snapshot.State{Commit: at.Commit, FS: at.FS, Settings: at.Config.Settings(), Maker: at.Maker}, snapshot.Notes{})
+	if err != nil || known.Unmade() {
+		return nil, err
+	}
+	return known, nil
 }
 
 // Checkout loads a commit as a state. If it has no usable configuration, the given one
@@ -158,7 +162,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 	}
 	s.Keys, s.Folder = a.Named(w, s.Keys)
 	req := controller.Request{
-		Head: head, ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
+		Head: head, Making: a.Making(), ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
 	}
 	if s.Since != "" && s.Base != "" {
@@ -196,6 +200,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 		if err != nil {
 			return nil, err
 		}
+		state.Maker = req.Making.Maker(store, req.BaseTrust)
 		req.Base = &state
 		folders := append(load.Folders(head.Config.Settings()), a.ConfigFile)
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {

@@ -36,6 +36,8 @@ type Roots struct {
 	Closed []ledger.Trust
 	// ConfigFile is the path of gavel.yaml.
 	ConfigFile string
+	// Making runs the programs that make parts of definitions.
+	Making controller.Making
 	// LookupEnv finds the environment variables that targets declare.
 	LookupEnv func(string) (string, bool)
 }
@@ -118,7 +120,7 @@ type cases struct {
 // cases plans a state by itself.
 func (r Roots) cases(ctx context.Context, s controller.Checkout) (cases, error) {
 	prepared, err := controller.Prepare(ctx, controller.Request{
-		Head: s, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
+		Head: s, Making: r.Making, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
 		HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
 		ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
 	})

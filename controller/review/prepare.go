@@ -196,7 +196,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 		return found, err
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
-		Repo: at.repo, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: at.repo, Making: r.making(), Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
 	})
 	if err != nil {

@@ -10,6 +10,40 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 )
 
+// making returns how programs run that make parts of the definitions of a head.
+func (r *Review) making() controller.Making {
+	m := r.Making
+	if r.Programs == ProgramsNever {
+		m.Never = "it starts a program, and the operator allows none"
+	}
+	m.Withheld = func(ctx context.Context) (until string, withheld bool) {
+		return r.untilAllowed(ctx, func() bool { return true })
+	}
+	return m
+}
+
+// untilAllowed returns when the programs of a head that differ from base start, as the ending of
+// a sentence, and whether they do not start now. Only a plan that starts some asks the forge
+// for the head's pusher.
+func (r *Review) untilAllowed(ctx context.Context, starts func() bool) (until string, withheld bool) {
+	if r.merged || r.approved && r.approvable() {
+		return "", false
+	}
+	if r.approvable() {
+		until = " until the head is approved"
+	}
+	// Another process that judges cases of this head knows the answer, and decides as
+	// this one did, whatever is stored by then.
+	if r.byWriters() && r.trust.Run && r.outsider != nil && (r.loaded || starts()) {
+		stranger := r.outsider(ctx)
+		if stranger == "" {
+			return "", false
+		}
+		until += ", since " + stranger
+	}
+	return until, true
+}
+
 // programs decides which programs run for an unmerged head: base's, or also the
 // programs of an approved head or one pushed by people with write permission. A case is
 // withheld if its programs, the definition that names them or a file that they read
@@ -20,21 +54,9 @@ func (r *Review) programs(ctx context.Context, p *controller.Prepared, e *contro
 		e.Withhold = p.WithholdPrograms(e.Withhold, func() string { return "it starts a program, and the operator allows none" })
 		return nil
 	}
-	if r.merged || r.approved && r.approvable() {
+	until, withheld := r.untilAllowed(ctx, p.MayStart)
+	if !withheld {
 		return nil
-	}
-	until := ""
-	if r.approvable() {
-		until = " until the head is approved"
-	}
-	// Another process that judges cases of this head knows the answer, and decides as
-	// this one did, whatever is stored by then.
-	if r.byWriters() && r.trust.Run && r.outsider != nil && (r.loaded || p.MayStart()) {
-		stranger := r.outsider(ctx)
-		if stranger == "" {
-			return nil
-		}
-		until += ", since " + stranger
 	}
 	changed, err := p.Changed(ctx)
 	if err != nil {

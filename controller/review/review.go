@@ -39,6 +39,8 @@ type Config struct {
 	// Fetch fetches refs as [gitrepo.Mirror.FetchSource] does, and returns their commits in
 	// the same order. The review closes the repository.
 	Fetch func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error)
+	// Making runs the programs that make parts of definitions.
+	Making controller.Making
 	// Execute executes a plan and stores its report.
 	Execute controller.Executor
 	// ConfigFile is the path of gavel.yaml.

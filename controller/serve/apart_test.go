@@ -43,12 +43,12 @@ func (d deadly) Respond(ctx context.Context, req target.Request) (target.Reply, 
 
 // judgeApart judges in a child. The host of its job is a question that ends it.
 func judgeApart(ctx context.Context, job crashguard.Job, steps crashguard.Steps) (run string, err error) {
-	return crashguard.Examine(ctx, job, func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
+	return crashguard.Examine(ctx, job, crashguard.Judging{Execute: func(ctx context.Context, p *controller.Prepared, o controller.RunOptions) (*report.Report, error) {
 		return p.Execute(ctx, controller.Opener(func(t config.Target, c controller.Checkout) (target.Target, error) {
 			inner, err := target.New(t, target.Env{Files: c.FS})
 			return deadly{inner, string(job.Host)}, err
 		}), o)
-	}, steps)
+	}}, steps)
 }
 
 // children counts the processes in which heads are judged.

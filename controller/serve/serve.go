@@ -134,6 +134,8 @@ type Config struct {
 	Dir string
 	// Tracer traces the handling of hints; nil traces nothing.
 	Tracer *tracing.Tracer
+	// Making runs the programs that make parts of definitions.
+	Making controller.Making
 	// Execute carries a plan out and stores its report.
 	Execute   controller.Executor
 	LookupEnv func(name string) (string, bool)

@@ -51,6 +51,8 @@ type State struct {
 	Commit   string
 	FS       fs.FS
 	Settings schema.Settings
+	// Maker makes parts of the definitions; nil leaves them out.
+	Maker schema.Maker
 }
 
 // Notes are taken on every case of a snapshot. The zero Notes takes none and keeps
@@ -73,7 +75,7 @@ func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snap
 	if notes.Take != nil && had.Environment != notes.Environment {
 		snapshot = nil
 	}
-	opts := load.Options{Settings: state.Settings, Note: notes.Take}
+	opts := load.Options{Settings: state.Settings, Maker: state.Maker, Note: notes.Take}
 	stale := snapshot == nil || had.Commit != state.Commit
 	if snapshot != nil && stale {
 		snapshot = s.move(ctx, snapshot, had.Commit, state, opts)
@@ -91,7 +93,7 @@ func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snap
 		}
 		snapshot, stale = change.Snapshot(), true
 	}
-	if stale {
+	if stale && !snapshot.Unmade() {
 		want.Commit, want.Environment = state.Commit, cmp.Or(notes.Environment, had.Environment)
 		s.write(want, snapshot)
 	}
@@ -114,7 +116,7 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 	var changed []string
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		was, err = s.Commit(inner, State{Commit: head, FS: files, Settings: work.Settings}, notes)
+		was, err = s.Commit(inner, State{Commit: head, FS: files, Settings: work.Settings, Maker: work.Maker}, notes)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -134,7 +136,7 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 	if len(changed) == 0 {
 		return was, nil
 	}
-	change, err := was.Update(ctx, work.FS, load.Options{Settings: settings, Note: notes.Take}, changed)
+	change, err := was.Update(ctx, work.FS, load.Options{Settings: settings, Maker: work.Maker, Note: notes.Take}, changed)
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,9 @@ func (s *planner) compareWith(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := s.cfg.Source.Snapshot(ctx, s.Workspace(), state)
+	place := s.Workspace()
+	state.Maker = s.cfg.Making.Maker(place.Ledger, ledger.Trust{Level: ledger.LevelOperator})
+	snapshot, err := s.cfg.Source.Snapshot(ctx, place, state)
 	if err != nil {
 		return err
 	}
@@ -191,6 +193,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 		Base:       s.base,
 		Snapshot:   s.snapshot,
 		Pinned:     s.pinned(),
+		Making:     s.cfg.Making,
 		ConfigFile: s.cfg.ConfigFile, LookupEnv: s.cfg.LookupEnv, Now: s.cfg.Now,
 		Ledger: place.Ledger, HeadTrust: operator, BaseTrust: operator,
 		ReuseSince: s.looked(), Select: s.cfg.Select,

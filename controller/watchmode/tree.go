@@ -58,7 +58,8 @@ type Source interface {
 // A Config selects the followed files and the readers of its parts.
 type Config struct {
 	Source Source
-	// ConfigFile, LookupEnv and Now go into every plan.
+	// Making, ConfigFile, LookupEnv and Now go into every plan.
+	Making     controller.Making
 	ConfigFile string
 	LookupEnv  func(string) (string, bool)
 	// Select selects the followed cases; nil selects all.

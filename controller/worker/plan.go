@@ -92,7 +92,7 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 		return err
 	}
 	subject.Last = "" // planned whatever is stored
-	prepared, end, err := review.Plan(ctx, review.Config{Ledger: own.Ledger, LookupEnv: own.LookupEnv, Fetch: fetch, Log: own.Log}, subject)
+	prepared, end, err := review.Plan(ctx, review.Config{Ledger: own.Ledger, Making: own.Making, LookupEnv: own.LookupEnv, Fetch: fetch, Log: own.Log}, subject)
 	if err != nil {
 		return fmt.Errorf("plan %s at %.12s: %w", subject.Repository, subject.Head, err)
 	}

@@ -48,7 +48,9 @@ type Config struct {
 	Repository func(ctx context.Context, name forge.Repo) (Fetcher, error)
 	// Host returns the process's resources for judging a plan, and a function that
 	// releases them.
-	Host      func(ctx context.Context, p *controller.Prepared, pull int) (host controller.Host, end func() error, err error)
+	Host func(ctx context.Context, p *controller.Prepared, pull int) (host controller.Host, end func() error, err error)
+	// Making runs the programs that make parts of definitions.
+	Making    controller.Making
 	LookupEnv func(name string) (string, bool)
 	// Limiters keep calls within the limits of targets. Defaults to this process's own.
 	Limiters *limit.Limiters

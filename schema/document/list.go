@@ -14,7 +14,7 @@ import (
 )
 
 // parseItems reads a large list of JSON or YAML item by item, each bounded like a value of
-// its own; nil for a text that is no such list.
+// its own. It reports false for another text.
 func parseItems(file string, data []byte) (doc *Document, problems []schema.Problem, isList bool) {
 	switch ext := path.Ext(file); {
 	case len(data) <= schema.MaxFile || isUTF16(data):

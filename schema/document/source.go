@@ -39,6 +39,8 @@ type Source struct {
 	Budget  *Budget
 	// Programs finds the source files of programs; nil finds the files around them.
 	Programs *program.Finder
+	// Make runs a program that makes a part of the definition; nil runs none.
+	Make func(schema.Making) ([]byte, error)
 	// Inputs are globs of further files of the programs of the definition that is compiled,
 	// from the repository root, see [Source.Bounded].
 	Inputs []string

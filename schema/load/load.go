@@ -59,6 +59,10 @@ type Options struct {
 	// its result with the listing of the case. nil keeps neither.
 	Note func(*schema.Case) string
 
+	// Maker runs the programs that make parts of definitions; without it these parts are
+	// not read, which a warning says.
+	Maker schema.Maker
+
 	// New reports which files are new or changed; nil means none. MaxNew bounds their
 	// cases together, and everything else about them in proportion; 0 only applies the
 	// bound of all cases.
@@ -220,6 +224,12 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		return err
 	}
 	src := document.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
+	if maker := l.opts.Maker; maker != nil {
+		src.Make = func(m schema.Making) ([]byte, error) {
+			m.FS = l.fsys
+			return maker.Make(ctx, m)
+		}
+	}
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}

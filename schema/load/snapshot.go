@@ -192,6 +192,12 @@ func (s *Snapshot) Problems() []schema.Problem {
 	return schema.SortProblems(slices.Concat(s.problems, counted(pending)))
 }
 
+// Unmade reports whether a program did not make a part of a definition. Such a snapshot may be
+// wrong for the very same files.
+func (s *Snapshot) Unmade() bool {
+	return slices.ContainsFunc(s.problems, func(p schema.Problem) bool { return p.Rule == schema.RuleNotMade })
+}
+
 // strays are the records of files that are not definitions, and that no definition
 // refers to.
 func (s *Snapshot) strays(yield func(*record) bool) {

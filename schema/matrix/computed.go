@@ -22,6 +22,8 @@ import (
 type computation struct {
 	jsFunction
 	at schema.Position
+	// file has it, if a program may call it.
+	file string
 }
 
 // readVariation reads the function that adds to the variables of a test.
@@ -31,7 +33,7 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 		return
 	}
 	const what = "transformVars"
-	t.variation = computation{inlineFunction(source, "vars, context", what), doc.At(at...)}
+	t.variation = computation{jsFunction: inlineFunction(source, "vars, context", what), at: doc.At(at...)}
 	name, isFile := strings.CutPrefix(source, "file://")
 	if !isFile {
 		return
@@ -94,13 +96,24 @@ func (c *compiler) generated(doc *document.Document, at ...any) []test {
 		return c.testsOf(name, in("path")...)
 	}
 	config, right := doc.JSON(in("config")...), true
+	before := len(c.inputs)
 	if len(config) > 0 {
 		config, right = c.configValue(config, in("config")...)
 	}
 	if !right {
 		return nil
 	}
-	return c.testsByFunction(name, config, in("path")...)
+	var reads []string
+	for _, in := range c.inputs[before:] {
+		reads = append(reads, in.File)
+	}
+	return c.testsByFunction(name, configured{config, reads}, in("path")...)
+}
+
+// A configured is the argument of a function that makes tests, with the files that it is from.
+type configured struct {
+	value json.RawMessage // empty for none
+	reads []string
 }
 
 // configValue returns a value of a config with the files that its texts name: the values
@@ -182,7 +195,7 @@ func byHand(file, function string) string {
 // testsByFunction returns the tests that a JavaScript file exports or that its function
 // returns, which gets the config unless it is empty. Their position is the beginning of the
 // file.
-func (c *compiler) testsByFunction(name string, config json.RawMessage, at ...any) []test {
+func (c *compiler) testsByFunction(name string, config configured, at ...any) []test {
 	file, function := assertion.SplitFunction(name)
 	found := c.file(file, "tests", at...)
 	if found.Path == "" {
@@ -192,18 +205,27 @@ func (c *compiler) testsByFunction(name string, config json.RawMessage, at ...an
 	var made json.RawMessage
 	if err == nil {
 		var args []any
-		if len(config) > 0 {
-			args = append(args, config)
+		if len(config.value) > 0 {
+			args = append(args, config.value)
 		}
 		made, err = c.caller.Call(f, args...)
 	}
-	if need, ok := errors.AsType[*template.NeedError](err); ok {
+	need, needs := errors.AsType[*template.NeedError](err)
+	switch {
+	case needs && c.makes(found.Path):
+		if made = c.madeTests(makingCall{file: found.Path, function: function, at: c.Doc.At(at...), reads: config.reads, what: "the tests"}, config.value); made == nil {
+			return nil
+		}
+	case needs:
 		c.leaveOut(need.What)
 		c.Warn("not-read", fmt.Sprintf("the tests of %s are not read: they need %s", template.Clip(name), need.What), byHand(file, function), at...)
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		c.Fail("function", fmt.Sprintf("the tests of %s are not read: %v", template.Clip(name), err), "correct the function; it is called while the file is read", at...)
+		return nil
+	}
+	if string(made) == "[]" || string(made) == "null" {
+		c.Fail("no-test", fmt.Sprintf("%s makes no test", template.Clip(name)), "return a list of tests, or remove its name", at...)
 		return nil
 	}
 	doc, problems := document.Parse(found.Path+".json", made)

@@ -95,6 +95,8 @@ type compiler struct {
 	misreads  map[schema.Problem]bool // reported by misread
 	keeping   map[int][]*schema.Case  // the cases of rows whose answers others have
 	keptBy    map[*schema.Case]schema.Kept
+	makings   int // programs that made a part of the file
+	made      madeVariables
 }
 
 // A provider is one of the targets that every row runs against.
@@ -133,6 +135,7 @@ func (c *compiler) build() []*schema.Case {
 		return nil
 	}
 	rows := c.expand(tests)
+	c.makeVariables(rows)
 	var cases []*schema.Case
 	for i, row := range c.name(rows) {
 		made := c.cases(row)

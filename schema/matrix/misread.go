@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"strings"
@@ -17,7 +18,7 @@ func (c *compiler) misread(err error, from schema.Position) (need string) {
 	p := schema.Problem{Position: from, Severity: schema.Error}
 	need = corrected
 	if wrong, ok := errors.AsType[*template.MistakeError](err); ok {
-		p.Rule, p.Message, p.Hint = "wrong-value", wrong.Message, wrong.Hint
+		p.Rule, p.Message, p.Hint = cmp.Or(wrong.Rule, "wrong-value"), wrong.Message, wrong.Hint
 	} else if wrong, ok := errors.AsType[*template.Error](err); ok {
 		p.Rule, p.Message, p.Hint = "template", wrong.Message, wrong.Hint
 		if p.Position = c.locate(from, wrong.Source); !wrong.Wrong {

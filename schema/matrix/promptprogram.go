@@ -57,6 +57,15 @@ func (c *compiler) programOf(p prompt, r row, by provider) (*schema.PromptProgra
 
 // readProgram finds the source files of a prompt's program.
 func (c *compiler) readProgram(s *promptSource) {
+	c.findProgram(s, promptRunners[languages[path.Ext(s.name)]])
+	if s.function != "" {
+		s.program.Argv = append(s.program.Argv, s.function)
+	}
+}
+
+// findProgram finds the source files of a program, which a runner starts if it is a function of
+// a file.
+func (c *compiler) findProgram(s *promptSource, runner []string) {
 	seen := evaluator.Program{Dir: path.Dir(c.Doc.File)}
 	words := s.words
 	if words == nil {
@@ -67,10 +76,7 @@ func (c *compiler) readProgram(s *promptSource) {
 	c.Problems, s.inputs = append(c.Problems, found.Problems...), found.Inputs
 	s.program = &schema.PromptProgram{Dir: seen.Dir, Plain: s.words != nil, Argv: found.Argv, Built: found.Built}
 	if s.words == nil {
-		s.program.Argv = append(slices.Clone(promptRunners[languages[path.Ext(s.name)]]), found.Argv...)
-	}
-	if s.function != "" {
-		s.program.Argv = append(s.program.Argv, s.function)
+		s.program.Argv = append(slices.Clone(runner), found.Argv...)
 	}
 	for _, f := range found.Files {
 		s.program.Files = append(s.program.Files, seen.Sees(f))

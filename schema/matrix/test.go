@@ -260,7 +260,7 @@ func (c *compiler) testsOf(name string, at ...any) []test {
 		}
 		return all
 	case isCode[path.Ext(file)]:
-		return c.testsByFunction(name, nil, at...)
+		return c.testsByFunction(name, configured{}, at...)
 	case ext == ".csv":
 		return c.csvTests(c.file(name, "tests", at...))
 	case workbook.MatchString(name):

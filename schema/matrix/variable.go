@@ -121,7 +121,7 @@ func (c *compiler) variable(t *test, name string, value json.RawMessage, at sche
 		}
 		raw, _ := json.Marshal(texts) // texts
 		return raw
-	case isFile && isScript[path.Ext(file)]:
+	case isFile && (isScript[path.Ext(file)] || path.Ext(file) == ".py" && c.Make != nil):
 		return c.varFunction(t, name, value, at)
 	case isFile:
 		return c.varFile(t, "variable", file, at)
@@ -165,14 +165,14 @@ func (c *compiler) varFunction(t *test, name string, value json.RawMessage, at s
 		return value
 	}
 	f, err := functionOfFile(found.File, "", "the variable "+template.Clip(name))
-	if err != nil {
+	if err != nil && !c.makes(found.File.Path) {
 		t.require(err.Error())
 		return value
 	}
 	if t.functions == nil {
 		t.functions = map[string]computation{}
 	}
-	t.functions[name] = computation{f, at}
+	t.functions[name] = computation{f, at, found.File.Path}
 	return value
 }
 
@@ -189,15 +189,16 @@ func (c *compiler) called(r row, p prompt, by provider) row {
 		if !has {
 			continue
 		}
-		who := map[string]any{"id": by.id, "label": by.label, "config": by.config}
-		made, err := c.caller.Object(f.jsFunction, name, p.template(), vars, who)
-		if err == nil {
-			vars[name], err = madeValue(made)
+		value, err := c.variableValue(f, name, p, vars, by)
+		if errors.Is(err, errLater) {
+			r.need = corrected
+			return r
 		}
 		if err != nil {
 			r.need = c.misread(unmade(err, name, r), f.at)
 			return r
 		}
+		vars[name] = value
 	}
 	r.resolved, r.vars, r.need = c.nested(r.test, vars)
 	for _, value := range r.vars {
@@ -206,9 +207,34 @@ func (c *compiler) called(r row, p prompt, by provider) row {
 	return r
 }
 
-// madeValue returns the output of a function that makes a variable. The error is the one
+// variableValue calls the function that makes a variable, or has a program call it. The error is
+// errLater if the program was not run.
+func (c *compiler) variableValue(f computation, name string, p prompt, vars template.Variables, by provider) (json.RawMessage, error) {
+	who := map[string]any{"id": by.id, "label": by.label, "config": by.config}
+	if path.Ext(f.file) == ".py" {
+		made, err := c.madeByProgram(f, name, name, p.template(), vars)
+		if err != nil {
+			return nil, err
+		}
+		out, err := outputOf(made)
+		if err != nil {
+			return nil, err
+		}
+		return trimmed(out)
+	}
+	made, err := c.caller.Object(f.jsFunction, name, p.template(), vars, who)
+	if _, needs := errors.AsType[*template.NeedError](err); needs && c.makes(f.file) {
+		made, err = c.madeByProgram(f, name, name, p.template(), vars, who)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return outputOf(made)
+}
+
+// outputOf returns the output of a function that makes a variable. The error is the one
 // that it returns.
-func madeValue(made template.Variables) (json.RawMessage, error) {
+func outputOf(made template.Variables) (json.RawMessage, error) {
 	if said, failed := made["error"]; failed && string(said) != "null" && string(said) != `""` {
 		return nil, fmt.Errorf("it returns the error %s", template.Clip(template.Written(said)))
 	}
@@ -223,7 +249,7 @@ func unmade(err error, name string, r row) error {
 	if _, isNeed := errors.AsType[*template.NeedError](err); isNeed {
 		return err
 	}
-	return &template.MistakeError{Message: fmt.Sprintf("the variable %s gets no value for the test %s: %v", template.Clip(name), r.name, err), Hint: "correct the function; it is called with the name of the variable, the prompt, the variables and the provider while the file is read, and returns {output}"}
+	return &template.MistakeError{Rule: ruleOf(err), Message: fmt.Sprintf("the variable %s gets no value for the test %s: %v", template.Clip(name), r.name, err), Hint: "correct the function; it is called with the name of the variable, the prompt, the variables and the provider while the file is read, and returns {output}"}
 }
 
 // unread are the types of files that are not read as texts, by what promptfoo makes of them.

@@ -22,6 +22,8 @@ func (e *NeedError) Error() string { return e.What }
 type MistakeError struct {
 	// Message describes the mistake, and Hint the replacement.
 	Message, Hint string
+	// Rule is the rule of its problem; empty for that of a wrong value.
+	Rule string
 }
 
 // Error returns the mistake.

@@ -205,9 +205,15 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 	return true
 }
 
+// A Judging is how a child runs programs that make parts of definitions, and carries a plan out.
+type Judging struct {
+	Making  controller.Making
+	Execute controller.Executor
+}
+
 // Examine judges the commit of a job and returns the stored run; empty if there was
 // nothing to judge.
-func Examine(ctx context.Context, job Job, execute controller.Executor, steps Steps) (run string, err error) {
+func Examine(ctx context.Context, job Job, how Judging, steps Steps) (run string, err error) {
 	from := gitrepo.MirrorConfig{Dir: job.Clone, URL: job.URL}
 	if job.Token != "" {
 		from.Token = gitrepo.Constant(job.Token)
@@ -226,7 +232,7 @@ func Examine(ctx context.Context, job Job, execute controller.Executor, steps St
 		left++
 	}
 	cfg := review.Config{
-		Ledger: store, LookupEnv: os.LookupEnv, Log: func(string) {},
+		Ledger: store, Making: how.Making, LookupEnv: os.LookupEnv, Log: func(string) {},
 		Fetch: func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 			repo, commits, err := mirror.FetchSource(ctx, src)
 			if left--; left == 0 || err != nil {
@@ -236,7 +242,7 @@ func Examine(ctx context.Context, job Job, execute controller.Executor, steps St
 		},
 		Execute: func(ctx context.Context, p *controller.Prepared, e controller.RunOptions) (*report.Report, error) {
 			steps.Judging()
-			return execute(ctx, p, e)
+			return how.Execute(ctx, p, e)
 		},
 	}
 	return review.Rehearse(ctx, cfg, job.Subject)

@@ -66,11 +66,11 @@ func behave(ctx context.Context, job Job, steps Steps) (run string, err error) {
 		select {}
 	}
 	if string(job.Host) == killedJudging {
-		return Examine(ctx, job, func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
+		return Examine(ctx, job, Judging{Execute: func(context.Context, *controller.Prepared, controller.RunOptions) (*report.Report, error) {
 			return nil, killSelf()
-		}, steps)
+		}}, steps)
 	}
-	return Examine(ctx, job, execute, steps)
+	return Examine(ctx, job, Judging{Execute: execute}, steps)
 }
 
 // killedJudging has a child end while it judges.
@@ -167,7 +167,7 @@ func TestExamine(t *testing.T) {
 	}
 	job.Subject.Head = strings.Repeat("1", 40)
 	steps := Steps{func() {}, func() { t.Error("a commit that is not there was judged") }}
-	if run, err := Examine(t.Context(), job, execute, steps); err == nil || run != "" {
+	if run, err := Examine(t.Context(), job, Judging{Execute: execute}, steps); err == nil || run != "" {
 		t.Errorf("a commit that is not there has the run %q, want an error", run)
 	}
 }

@@ -1,0 +1,174 @@
+package matrix_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/matrix"
+)
+
+// making loads a file whose programs answer by their names.
+func making(t *testing.T, text string, others map[string]string, by map[string]func(args []json.RawMessage) string) (got []*schema.Case, problems []schema.Problem, ran []schema.Making) {
+	t.Helper()
+	fsys := fstest.MapFS{file: {Data: []byte(text)}}
+	for name, data := range others {
+		fsys[name] = &fstest.MapFile{Data: []byte(data)}
+	}
+	src := document.Source{FS: fsys, Root: file, KeyRoot: file, Settings: schema.Settings{DefaultTarget: "bot", Targets: map[string]schema.TargetSettings{"bot": {}, "large": {}}}}
+	src.Make = func(m schema.Making) ([]byte, error) {
+		ran = append(ran, m)
+		answer := by[m.Name()]
+		if answer == nil {
+			return nil, &schema.UnmadeError{Reason: "nobody runs " + m.Name(), Hint: "do it by hand"}
+		}
+		var said struct{ Calls [][]json.RawMessage }
+		if err := json.Unmarshal(m.Stdin, &said); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, args := range said.Calls {
+			made := answer(args)
+			if made == "" {
+				return nil, errors.New("it broke off")
+			}
+			out = append(out, made)
+		}
+		return []byte("[" + strings.Join(out, ",") + "]"), nil
+	}
+	doc, found := src.Open(file)
+	if doc == nil {
+		t.Fatal(found)
+	}
+	got, problems = matrix.Load(src, doc)
+	return got, problems, ran
+}
+
+func valueOf(text string) string { return `{"value": ` + text + `}` }
+
+// TestTestsByPrograms: a file of Python, and one of JavaScript that needs a program, makes tests as
+// one that only computes does. Its cases depend on the files of the program.
+func TestTestsByPrograms(t *testing.T) {
+	others := map[string]string{
+		"gen.py": "", "near.py": "", "lib/gen.js": "module.exports = (c) => require('./w').map((q) => ({vars: {q}}))", "lib/w.js": "", "plain.js": "module.exports = [{vars: {q: 'plain'}}]",
+		"esm.mjs": "import w from './lib/w.js'\nexport default w\n", "n.yaml": "[n]\n",
+	}
+	by := map[string]func([]json.RawMessage) string{
+		"gen.py:generate_tests": func(args []json.RawMessage) string {
+			return valueOf(fmt.Sprintf(`[{"vars": {"q": "py%d"}}]`, len(args)))
+		},
+		"gen.py:Maker.make": func(args []json.RawMessage) string { return valueOf(`[{"vars": {"q": ` + string(args[0]) + `}}]`) },
+		"lib/gen.js:":       func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "js"}}, {"vars": {"q": "js2"}}]`) },
+		"esm.mjs:":          func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "esm"}}]`) },
+	}
+	for _, tt := range []struct{ tests, want string }{
+		{"file://gen.py", "py0"},
+		{"[gen.py, {vars: {q: own}}]", "py0 own"},
+		{"{path: file://gen.py:Maker.make, config: file://n.yaml}", "n"},
+		{"[{path: 'file://lib/gen.js', config: {a: 1}}, file://plain.js]", "js js2 plain"},
+		{"file://esm.mjs", "esm"},
+	} {
+		got, problems, ran := making(t, "prompts: ['{{q}}']\ntests: "+tt.tests+"\n", others, by)
+		var said []string
+		for _, c := range got {
+			said = append(said, c.Drive.Messages[0].Content)
+		}
+		if strings.Join(said, " ") != tt.want || schema.HasErrors(problems) || len(ran) != 1 {
+			t.Errorf("%s: sent %q, problems %v, %d programs; want %q", tt.tests, said, problems, len(ran), tt.want)
+		}
+	}
+	got, _, ran := making(t, "prompts: ['{{q}}']\ntests: [{path: file://gen.py, config: {a: file://n.yaml}}]\n", others, by)
+	if m := ran[0]; m.Definition != file || !slices.Equal(m.Reads, []string{"n.yaml", "gen.py"}) || strings.Join(m.Built.Paths(), " ") != "esm.mjs gen.py near.py plain.js" && strings.Join(m.Built.Paths(), " ") != "gen.py near.py" {
+		t.Errorf("it runs %+v of %v", m, m.Built.Paths())
+	}
+	for _, in := range []string{"gen.py", "n.yaml", "."} {
+		if !slices.ContainsFunc(got[0].Inputs, func(i schema.Input) bool { return i.File == in }) {
+			t.Errorf("the inputs %v lack %s", got[0].Inputs, in)
+		}
+	}
+}
+
+// TestVariablesByPrograms: the values of a variable are made with one start of its program, and
+// those that need them with the next.
+func TestVariablesByPrograms(t *testing.T) {
+	others := map[string]string{"get.py": "", "get.js": "const os = require('os'); module.exports = () => ({output: 'x'})", "plain.js": "module.exports = (n, p, vars) => ({output: 'plain ' + vars.a})"}
+	by := map[string]func([]json.RawMessage) string{
+		"get.py:get_var": func(args []json.RawMessage) string {
+			var vars map[string]any
+			_ = json.Unmarshal(args[2], &vars) // as it is passed
+			switch vars["k"] {
+			case "number":
+				return valueOf(`{"output": 5}`)
+			case "throws":
+				return `{"error": "KeyError: 'x' (get.py:3)"}`
+			case "says":
+				return valueOf(`{"error": "no row"}`)
+			}
+			return valueOf(fmt.Sprintf(`{"output": " %s of %v in %d\n"}`, strings.Trim(string(args[0]), `"`), vars["k"], len(args[1])))
+		},
+		"get.js:": func(args []json.RawMessage) string {
+			var vars map[string]any
+			_ = json.Unmarshal(args[2], &vars) // as it is passed
+			return valueOf(fmt.Sprintf(`{"output": {"a": "%v"}}`, vars["a"]))
+		},
+	}
+	const text = "prompts: ['{{a}}', '{{b}} {{c}}']\nproviders: [bot, large]\ntests:\n- vars: {k: 1, a: file://get.py, b: file://get.js, c: file://plain.js}\n- vars: {k: 2, a: file://get.py, b: file://get.js, c: file://plain.js}\n"
+	got, problems, ran := making(t, text, others, by)
+	var said []string
+	for _, c := range got {
+		if c.Target == "bot" {
+			said = append(said, c.Drive.Messages[0].Content)
+		}
+	}
+	want := []string{"a of 1 in 7", `{"a":"a of 1 in 13"} plain a of 1 in 13`, "a of 2 in 7", `{"a":"a of 2 in 13"} plain a of 2 in 13`}
+	if !slices.Equal(said, want) || schema.HasErrors(problems) || len(ran) != 2 {
+		t.Errorf("sent %q, problems %v, %d programs; want %q with two", said, problems, len(ran), want)
+	}
+	for _, tt := range []struct{ k, want string }{
+		{"number", "gets no value for the test number-"}, {"throws", "KeyError: 'x' (get.py:3)"}, {"says", `it returns the error no row`},
+	} {
+		got, problems, _ := making(t, "prompts: ['{{a}}']\ntests:\n- vars: {k: "+tt.k+", a: file://get.py}\n- vars: {k: 2, a: file://get.py}\n", others, by)
+		if len(got) != 2 || got[0].Skip == "" || got[1].Skip != "" || !slices.ContainsFunc(problems, func(p schema.Problem) bool {
+			return p.Severity == schema.Error && p.Line == 3 && strings.Contains(p.Message, tt.want)
+		}) {
+			t.Errorf("%s: cases %q, problems %v; want the error %q of the first alone", tt.k, lines(got), problems, tt.want)
+		}
+	}
+}
+
+// TestProgramsThatMakeNothing: tests that are not made are an error at their name, and never fewer
+// tests.
+func TestProgramsThatMakeNothing(t *testing.T) {
+	others := map[string]string{"gen.py": "", "other.py": "", "get.py": ""}
+	by := map[string]func([]json.RawMessage) string{
+		"gen.py:generate_tests": func([]json.RawMessage) string { return valueOf("[]") },
+		"gen.py:throws":         func([]json.RawMessage) string { return `{"error": "ValueError: bad (gen.py:1)"}` },
+		"gen.py:ends":           func([]json.RawMessage) string { return "" },
+		"gen.py:two":            func([]json.RawMessage) string { return valueOf("[]") + "," + valueOf("[]") },
+	}
+	many := "[" + strings.Repeat("{path: gen.py:one}, ", 40) + "]"
+	for i := range 40 {
+		by[fmt.Sprintf("gen.py:f%d", i)] = func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "x"}}]`) }
+		many = strings.Replace(many, "gen.py:one", fmt.Sprintf("gen.py:f%d", i), 1)
+	}
+	for _, tt := range []struct{ tests, rule, want string }{
+		{"gen.py", "no-test", "2:1: error: gen.py makes no test; return a list of tests, or remove its name"},
+		{"[{vars: {q: x}}, gen.py:throws]", schema.RuleNotMade, "2:25: error: the tests of gen.py are not made: ValueError: bad (gen.py:1); correct the function"},
+		{"gen.py:ends", schema.RuleNotMade, "2:1: error: the tests of gen.py: it broke off; correct the program"},
+		{"gen.py:two", schema.RuleNotMade, "2:1: error: the tests of gen.py: it prints something else than the values of its function"},
+		{"other.py", schema.RuleNotMade, "2:1: error: the tests of other.py: nobody runs other.py:generate_tests; do it by hand"},
+		{"[{vars: {q: file://get.py}}]", schema.RuleNotMade, "2:17: error: the variable q of get.py: nobody runs get.py:get_var; do it by hand"},
+		{many, schema.RuleNotMade, "the file has more than 32 programs that make parts of it"},
+	} {
+		got, problems, _ := making(t, "prompts: ['{{q}}']\ntests: "+tt.tests+"\n", others, by)
+		if slices.ContainsFunc(got, func(c *schema.Case) bool { return c.Skip == "" }) || !slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == tt.rule && strings.Contains(p.String(), tt.want) }) {
+			t.Errorf("%s: cases %q, problems %v; want %q", tt.tests, lines(got), problems, tt.want)
+		}
+	}
+}
