@@ -376,10 +376,9 @@ func TestACommentThatSomebodyEdited(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
 	w.push("one")
-	for n := range 30 {
-		w.forge.AddPull(forgetest.Pull{Number: n + 2, HeadSHA: fmt.Sprintf("%040x", n), HeadRepo: "-", Author: "stranger", BaseSHA: w.commits["main"]})
+	for n := range 40 {
+		w.forge.AddPull(forgetest.Pull{Number: n + 2, HeadSHA: w.commits["two"], HeadRef: "two", BaseSHA: w.commits["main"]})
 	}
-	w.forks = "never"
 	w.start()
 	w.idle()
 	for _, text := range []string{"### ✅ No regressions", comment.Marker + "\n### ✅ No regressions"} {
