@@ -85,6 +85,8 @@ type Config struct {
 	ProgramInputs []string `json:",omitempty"`
 	// Comment is edit or new.
 	Comment string
+	// QuietComment means that a pull request without an affected case gets no comment.
+	QuietComment bool `json:",omitempty"`
 	// GroupStatuses says that the groups of cases also have commit statuses.
 	GroupStatuses bool `json:",omitempty"`
 	// Constraints are the team's demands on its definitions. They are in files of

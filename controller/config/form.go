@@ -57,8 +57,8 @@ type form struct {
 	Programs struct {
 		Inputs []string `json:"inputs"`
 	} `json:"programs"`
-	Comment  string `json:"comment"`
-	Statuses string `json:"statuses"`
+	Comment  commentForm `json:"comment"`
+	Statuses string      `json:"statuses"`
 }
 
 type targetForm struct {
@@ -151,6 +151,27 @@ func (l *list) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(l))
 }
 
+// commentForm is when there is a comment and how it is updated, or one of the two.
+type commentForm struct {
+	When   string `json:"when"`
+	Update string `json:"update"`
+}
+
+// UnmarshalJSON reads any of the forms.
+func (c *commentForm) UnmarshalJSON(raw []byte) error {
+	var word string
+	if json.Unmarshal(raw, &word) != nil {
+		type full commentForm
+		return json.Unmarshal(raw, (*full)(c))
+	}
+	if word == "always" || word == "affected" {
+		c.When = word
+	} else {
+		c.Update = word
+	}
+	return nil
+}
+
 // duration is a time such as 60s or 1h30m. Other text stays zero here; the checks of
 // values report it with its place.
 type duration time.Duration
@@ -228,7 +249,7 @@ func (f form) config() *Config {
 		Noise:      f.Noise.value(),
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
-		Comment: f.Comment, GroupStatuses: f.Statuses == "groups",
+		Comment: f.Comment.Update, QuietComment: f.Comment.When == "affected", GroupStatuses: f.Statuses == "groups",
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))

@@ -120,12 +120,7 @@ func (r *Review) tell(ctx, late context.Context, why string, create bool) error 
 	text := r.Text(&none)
 	p := publication{
 		Repository: r.Known, Number: r.number, Head: r.head, Comment: text(comment.MaxBytes), Verdict: string(none.Gate.Result),
-	}
-	if !create {
-		last, err := r.receiptOf(late, p)
-		if err != nil || last.Comment == 0 {
-			return err
-		}
+		EditOnly: !create,
 	}
 	return r.Retry.Do(ctx, func() error { return r.post(late, p, ledger.OutboxItem{}, text) })
 }

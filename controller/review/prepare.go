@@ -33,9 +33,9 @@ type preparation struct {
 	// prepared is nil if the stored report of the head is still complete.
 	prepared  *controller.Prepared
 	execution controller.RunOptions
-	// fresh and groups are as in a [judgement].
-	fresh  bool
-	groups []string
+	// fresh, quiet and groups are as in a [judgement].
+	fresh, quiet bool
+	groups       []string
 }
 
 // prepare fetches both sides and plans. If an object is unreadable, both are fetched
@@ -175,7 +175,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 	if err != nil {
 		return found, err
 	}
-	found.fresh = at.decision.cfg.Comment == "new"
+	found.comment(at.decision.cfg)
 	if last != nil {
 		current, err := r.isCurrent(inner, at, last)
 		if err != nil || current {
@@ -187,6 +187,11 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 		return found, err
 	}
 	return r.allow(ctx, inner, at, last, found)
+}
+
+// comment takes the settings of the comment.
+func (p *preparation) comment(cfg *config.Config) {
+	p.fresh, p.quiet = cfg.Comment == "new", cfg.QuietComment
 }
 
 // plan compares the sides.
@@ -202,14 +207,15 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	if err != nil {
 		return found, err
 	}
-	found.prepared, found.fresh = prepared, prepared.Head().Config.Comment == "new"
+	found.prepared = prepared
+	found.comment(prepared.Head().Config)
 	found.groups, err = r.groups(prepared)
 	return found, err
 }
 
 // allow adds which parts of the plan may run, and the report's remarks about that.
 func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report, found preparation) (preparation, error) {
-	e := r.execution(ctx, found.fresh)
+	e := r.execution(ctx, judgement{fresh: found.fresh, quiet: found.quiet})
 	e.Subject = func(ctx context.Context) ([]byte, error) { return json.Marshal(r.subject(ctx, at, last)) }
 	if err := r.configuration(inner, at, found.prepared, &e); err != nil {
 		return found, err
@@ -258,7 +264,7 @@ func (r *Review) writes() ledger.Trust {
 
 // execution returns the options for executing head's plan, with the items to publish
 // with its report.
-func (r *Review) execution(ctx context.Context, fresh bool) controller.RunOptions {
+func (r *Review) execution(ctx context.Context, came judgement) controller.RunOptions {
 	return controller.RunOptions{
 		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
@@ -266,7 +272,8 @@ func (r *Review) execution(ctx context.Context, fresh bool) controller.RunOption
 			if why := whyCancelled(ctx); why != "" {
 				return nil, errors.New(why)
 			}
-			return r.outbox(ctx, judgement{report: report, fresh: fresh})
+			came.report = report
+			return r.outbox(ctx, came)
 		},
 	}
 }
@@ -281,7 +288,7 @@ func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Re
 		Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,
 		Message: over.Message, Hint: over.Hint,
 	})
-	e := r.execution(ctx, false)
+	e := r.execution(ctx, judgement{})
 	e.NotRun = "not judged: " + over.Error()
 	return r.Execute(ctx, prepared, e)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
 )
 
@@ -33,6 +34,8 @@ type publication struct {
 	// the same until it changes.
 	Verdict string `json:"verdict,omitempty"`
 	Fresh   bool   `json:"fresh,omitempty"`
+	// EditOnly means that a pull request without a comment gets none.
+	EditOnly bool `json:"edit_only,omitempty"`
 }
 
 // A receipt is the stored record of a written comment.
@@ -83,7 +86,7 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 	if r.number != 0 && !r.queued {
 		all = append(all, publication{
 			Repository: r.Known, Number: r.number, Head: r.head, Comment: r.Text(report)(comment.MaxBytes),
-			Verdict: string(report.Gate.Result), Fresh: came.fresh,
+			Verdict: string(report.Gate.Result), Fresh: came.fresh, EditOnly: came.quiet && r.isSilent(report),
 		})
 	}
 	if r.Client.CanCheck(ctx, r.Repository) {
@@ -97,6 +100,12 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 		all = append(all, publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Groups: r.linked(groups)})
 	}
 	return all
+}
+
+// isSilent reports whether a report says that nothing is affected, and nothing else.
+func (r *Review) isSilent(rep *report.Report) bool {
+	return report.NothingAffected(rep) && rep.Gate.Result == report.GatePass && rep.NotRunReason == "" && rep.Summary.Removed == 0 &&
+		report.InvalidFiles(rep.Problems) == 0 && len(rep.Commands)+len(r.commands.Followed)+len(r.commands.Refused) == 0 && rep.TargetChanges.Line() == ""
 }
 
 func (r *Review) status(s comment.Status) publication {

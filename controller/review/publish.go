@@ -164,12 +164,12 @@ func (r *Review) comment(ctx context.Context, p publication, text comment.Render
 			return nil, err
 		}
 	}
-	comment, err := publisher.UpsertComment(ctx, text)
-	if err != nil {
+	written, err := publisher.UpsertComment(ctx, text)
+	if err != nil || written.Outcome == comment.Omitted {
 		return nil, err
 	}
-	r.Log(fmt.Sprintf("comment %s: %s", comment.Outcome, comment.URL))
-	return json.Marshal(receipt{comment.ID, p.Verdict, comment.Digest})
+	r.Log(fmt.Sprintf("comment %s: %s", written.Outcome, written.URL))
+	return json.Marshal(receipt{written.ID, p.Verdict, written.Digest})
 }
 
 // receiptOf returns the receipt of a posting's last comment, zero without one.
@@ -208,7 +208,7 @@ func (r *Reviewer) Differs(ctx context.Context, c forge.Comment) (bool, error) {
 func (r *Review) publisher(p publication, commentID int64) *comment.Publisher {
 	cfg := comment.PublisherConfig{
 		REST: r.Client.REST(), Explain: forge.Explain, Owner: r.Repository.Owner, Name: r.Repository.Name,
-		Number: p.Number, Queued: p.Queued, CommentID: commentID, Login: r.Login,
+		Number: p.Number, Queued: p.Queued, CommentID: commentID, EditOnly: p.EditOnly, Login: r.Login,
 	}
 	if p.Branch == "" && r.schedule == nil {
 		cfg.Sharers = r.Sharers

@@ -252,8 +252,9 @@ type Review struct {
 type judgement struct {
 	// report is nil if nothing may be examined, and after an error.
 	report *report.Report
-	// fresh requests a new comment if the verdict changes.
-	fresh bool
+	// fresh requests a new comment if the verdict changes, and quiet none where nothing is
+	// affected.
+	fresh, quiet bool
 	// validate is the status of validation, nil before.
 	validate *comment.Status
 	// groups are the contexts of the groups that get a status.
@@ -448,7 +449,7 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	if found.repo != nil {
 		defer found.repo.Close()
 	}
-	came.fresh, came.groups = found.fresh, found.groups
+	came.fresh, came.quiet, came.groups = found.fresh, found.quiet, found.groups
 	var over *pack.ExcessError
 	switch {
 	case errors.As(err, &over):

@@ -34,6 +34,8 @@ type PublisherConfig struct {
 	Permission string
 	// CommentID is the last known comment. Defaults to unknown: it is searched.
 	CommentID int64
+	// EditOnly creates no comment: only one that is there is written.
+	EditOnly bool
 	// Login is the credential's account, for credentials that cannot look it up: a
 	// job's token gets 403 for "who am I", and writes as github-actions[bot]. Defaults
 	// to unknown: learned from the first created comment, which costs one more write

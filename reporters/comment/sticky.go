@@ -36,6 +36,8 @@ const (
 	Created   Outcome = "created"
 	Edited    Outcome = "edited"
 	Unchanged Outcome = "unchanged"
+	// Omitted is the outcome of [PublisherConfig.EditOnly] without a comment.
+	Omitted Outcome = "omitted"
 )
 
 // A Comment is the comment with the report. Keep its ID for the next run's
@@ -163,6 +165,8 @@ func (p *Publisher) tryUpsert(ctx context.Context, marker, body string) (Comment
 		return Comment{}, err
 	case found != nil:
 		return p.edit(ctx, found, body)
+	case p.cfg.EditOnly:
+		return Comment{Outcome: Omitted}, nil
 	}
 	created, _, err := p.cfg.REST.Issues.CreateComment(ctx, p.cfg.Owner, p.cfg.Name, p.cfg.Number, &gh.IssueComment{Body: &body})
 	if isLost(ctx, err) {
