@@ -145,14 +145,14 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestStands: a comment that was never written is not missed, one that somebody edited or
+// TestHasComment: a comment that was never written is not missed, one that somebody edited or
 // deleted is, and the next review writes it again, once.
-func TestStands(t *testing.T) {
+func TestHasComment(t *testing.T) {
 	d := newTalk(t)
 	d.recalls()
 	stands := func() bool {
 		t.Helper()
-		stands, err := review.New(d.cfg).Stands(t.Context(), 1)
+		stands, err := review.New(d.cfg).HasComment(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

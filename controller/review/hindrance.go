@@ -29,12 +29,12 @@ func (e *HinderedError) Error() string { return e.cause.Error() }
 // Unwrap returns the cause.
 func (e *HinderedError) Unwrap() error { return e.cause }
 
-// A hindrance says to people why a head has no verdict. What an error tells about the
-// machine is for its log alone.
+// A hindrance says to people why a head has no verdict. Paths and addresses of the machine
+// are for its log alone.
 type hindrance struct {
 	// why names the cause and the repair, as a status shows it.
 	why string
-	// isTheirs means that people of the repository can mend it.
+	// isTheirs means that people of the repository can fix it.
 	isTheirs bool
 	// isFinal means that another look before a push finds the same.
 	isFinal bool

@@ -19,7 +19,7 @@ import (
 
 // TestWhyAHeadIsNotJudged: each cause has its own words in both statuses, with the repair and
 // without what only the log may say. A comment that shows an earlier verdict says it, too,
-// and where people of the repository can mend the cause, a comment is made for it.
+// and where people of the repository can fix the cause, a comment is made for it.
 func TestWhyAHeadIsNotJudged(t *testing.T) {
 	const secret = "/srv/secret"
 	noon := time.Date(2026, 3, 2, 12, 34, 0, 0, time.UTC)

@@ -184,16 +184,16 @@ func (r *Review) receiptOf(ctx context.Context, p publication) (last receipt, er
 	return last, nil
 }
 
-// Stands reports whether the comment of a pull request is as it was written, if it ever
+// HasComment reports whether the comment of a pull request is as it was written, if it ever
 // was: people with write permission may edit and delete it.
-func (r *Reviewer) Stands(ctx context.Context, number int) (bool, error) {
+func (r *Reviewer) HasComment(ctx context.Context, number int) (bool, error) {
 	look := &Review{Config: r.cfg}
 	p := publication{Repository: r.cfg.Known, Number: number}
 	last, err := look.receiptOf(ctx, p)
 	if err != nil || last.Comment == 0 {
 		return true, err
 	}
-	return look.publisher(p, last.Comment).Stands(ctx, last.Digest)
+	return look.publisher(p, last.Comment).HasComment(ctx, last.Digest)
 }
 
 // Differs reports whether a comment is the one of its pull request, with another text than

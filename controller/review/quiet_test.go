@@ -57,7 +57,7 @@ func TestNoCommentWhereNothingIsAffected(t *testing.T) {
 			if now := d.forge.Comments(1); len(now) != 1 || !strings.Contains(now[0].Body, "### ✅ No affected cases") {
 				t.Errorf("the comments are %+v", now)
 			}
-			if stands, err := review.New(d.cfg).Stands(t.Context(), 1); err != nil || !stands {
+			if stands, err := review.New(d.cfg).HasComment(t.Context(), 1); err != nil || !stands {
 				t.Errorf("the comment stands: %v, %v", stands, err)
 			}
 		})

@@ -53,7 +53,7 @@ func TestAReceiptThatCannotBeRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := New(Config{Ledger: ledgertest.Open(t, ledger.Config{})})
-	if _, err := r.Stands(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("Stands = %v, want %v", err, context.Canceled)
+	if _, err := r.HasComment(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("HasComment = %v, want %v", err, context.Canceled)
 	}
 }

@@ -301,7 +301,7 @@ func (p *poller) pollOwnComments(ctx context.Context, repo *repository) error {
 	const most = 10
 	for _, number := range rotate(maps.Keys(repo.pulls), repo.lastPull, most) {
 		repo.lastPull = number
-		stands, err := repo.reviewer.Stands(ctx, number)
+		stands, err := repo.reviewer.HasComment(ctx, number)
 		if err != nil {
 			return err
 		}

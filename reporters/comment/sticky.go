@@ -46,7 +46,7 @@ type Comment struct {
 	ID      int64
 	URL     string
 	Outcome Outcome
-	// Digest is the text's, for [Publisher.Stands].
+	// Digest is the text's, for [Publisher.HasComment].
 	Digest string
 }
 
@@ -105,9 +105,9 @@ func (p *Publisher) UpsertComment(ctx context.Context, text Renderer) (Comment, 
 	return Comment{}, p.explain(op, p.cfg.Permission, err)
 }
 
-// Stands reports whether the comment of [PublisherConfig.CommentID] still exists, with the
+// HasComment reports whether the comment of [PublisherConfig.CommentID] still exists, with the
 // text of the digest; an empty one is not compared.
-func (p *Publisher) Stands(ctx context.Context, digest string) (bool, error) {
+func (p *Publisher) HasComment(ctx context.Context, digest string) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	found, err := p.stored(ctx)
