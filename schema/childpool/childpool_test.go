@@ -37,7 +37,7 @@ func answer(before int, q question) any {
 		}
 	case "grow":
 		for {
-			kept = append(kept, bytes.Repeat([]byte{1}, 1<<20))
+			kept = append(kept, bytes.Repeat([]byte{1}, 16<<20))
 		}
 	case "exit":
 		os.Exit(9)
