@@ -96,6 +96,7 @@ func (c *comment) render() string {
 	c.alsoChanged()
 	c.groups()
 	c.labels()
+	c.warnings()
 	c.lastFold()
 	c.line(c.foot())
 	return c.b.String()
@@ -205,7 +206,7 @@ func (c *comment) alert(kind string, paragraphs []string) {
 	c.line("")
 }
 
-// problems lists the mistakes in the definitions; warnings are counted.
+// problems lists the mistakes in the definitions.
 func (c *comment) problems() {
 	var bad []schema.Problem
 	for _, p := range c.r.Problems {
@@ -224,20 +225,46 @@ func (c *comment) problems() {
 	bad = reporters.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
-		where := textfmt.MarkdownLink(textfmt.Markdown(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
-		if p.Rule == schema.RuleOutOfBounds { // it concerns a folder, or everything
-			where = textfmt.Markdown(strings.TrimPrefix(p.File, "."), 200)
-		}
-		what := textfmt.Markdown(p.Message, 300)
-		if p.Hint != "" {
-			what += "; " + textfmt.Markdown(p.Hint, 300)
-		}
-		out = append(out, strings.TrimPrefix(where+" <br> "+what, " <br> "))
+		out = append(out, c.problem(p))
 	}
 	if rest := len(bad) - shown; rest > 0 {
 		out = append(out, textfmt.Count(rest, "problem")+" "+more(shown))
 	}
 	c.alert("CAUTION", out)
+}
+
+// problem returns the place of a problem, its message and its repair.
+func (c *comment) problem(p schema.Problem) string {
+	where := textfmt.MarkdownLink(textfmt.Markdown(p.Position.String(), 200), c.o.blob(c.o.HeadSHA, p.File, p.Line))
+	if p.Rule == schema.RuleOutOfBounds { // it concerns a folder, or everything
+		where = textfmt.Markdown(strings.TrimPrefix(p.File, "."), 200)
+	}
+	what := textfmt.Markdown(p.Message, 300)
+	if p.Hint != "" {
+		what += "; " + textfmt.Markdown(p.Hint, 300)
+	}
+	return strings.TrimPrefix(where+" <br> "+what, " <br> ")
+}
+
+// warnings folds a table of the warnings about the definitions.
+func (c *comment) warnings() {
+	all := slices.DeleteFunc(slices.Clone(c.r.Problems), func(p schema.Problem) bool { return p.Severity != schema.Warning })
+	if len(all) == 0 {
+		return
+	}
+	title := textfmt.Count(len(all), "warning") + " in the definitions"
+	all = reporters.Causes(schema.SortProblems(all))
+	c.fold(fold{title: title, body: func() {
+		c.line("| warning |")
+		c.line("|:--|")
+		shown := c.limitAlso(len(all))
+		for _, p := range all[:shown] {
+			c.line("| " + c.problem(p) + " |")
+		}
+		if rest := len(all) - shown; rest > 0 {
+			c.line("| <sub>and " + textfmt.Int(int64(rest)) + " more</sub> |")
+		}
+	}})
 }
 
 // more ends the line that counts omitted rows.
@@ -283,16 +310,6 @@ func unread(problems []schema.Problem) []report.Notice {
 	return out
 }
 
-func warnings(problems []schema.Problem) int {
-	n := 0
-	for _, p := range problems {
-		if p.Severity == schema.Warning {
-			n++
-		}
-	}
-	return n
-}
-
 // wordsPage explains the words of verdicts.
 const wordsPage = "https://github.com/gavel-evals/gavel/blob/main/examples/pull-requests.md#the-words"
 
@@ -312,9 +329,6 @@ func (c *comment) foot() string {
 	}
 	if r.NotRunReason == "" {
 		parts = append(parts, textfmt.Markdown(reporters.Cost(r), 200))
-	}
-	if n := warnings(r.Problems); n > 0 {
-		parts = append(parts, textfmt.Count(n, "warning")+" in the definitions")
 	}
 	if n := r.Summary.AsksNothing; n > 0 {
 		parts = append(parts, textfmt.Count(n, "case")+" "+textfmt.Verb(n, "asks", "ask")+" nothing of the answer")
