@@ -549,7 +549,7 @@ func (c *passage) hear(at string, log lines, store string, r remark) {
 	}
 	// A report is stored before its statuses are posted.
 	posted := func() bool {
-		return maps.Equal(c.states(), outcome{gate: c.lastReport(c.t, store, c.fork).Gate.Result}.states())
+		return maps.Equal(c.states(), c.found(c.lastReport(c.t, store, c.fork), outcome{}).states())
 	}
 	for !answered() || !c.settled() || !posted() {
 		log.await(c.t, `"repo":"octo/demo#1","duration"`)
