@@ -307,6 +307,29 @@ func TestThePageOnOperating(t *testing.T) {
 	}
 }
 
+// TestThePageOnCosts makes the first row of the table of growth, with fewer cases and without
+// measuring.
+func TestThePageOnCosts(t *testing.T) {
+	dir, bin := t.TempDir(), t.TempDir()
+	program, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(program, filepath.Join(bin, "gavel"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?ms)^```sh\\n(.*?)^```$").FindStringSubmatch(page(t, "examples/costs.md"))[1]
+	few := strings.NewReplacer("seq 1000", "seq 7", "/usr/bin/time -f '%M KiB' ", "").Replace(block)
+	cmd := exec.Command("sh", "-e", "-c", few)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+dir,
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(few, "seq 7") != 1 || !strings.Contains(string(out), "7 cases") || !strings.Contains(string(out), usualLedger) {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
 // fenced are the commands in the blocks of a page.
 func fenced(page string) []string {
 	var out []string
@@ -328,6 +351,7 @@ func TestEveryCommandOfThePagesIsRun(t *testing.T) {
 		"README.md": "TestTheReadme", "examples/tutorial.md": "TestTheTutorial", "examples/coming-from-promptfoo.md": "TestComingFromPromptfoo",
 		"examples/editors.md": "TestThePageOnEditors", "examples/install.md": "TestThePageOnInstalling", "examples/ui.md": "TestThePageOnPages", "examples/server/README.md": "TestThePagesOfServers",
 		"examples/deploy/README.md": "needs docker; the files that it names are parsed next to it", "examples/deploy/operating.md": "TestThePageOnOperating",
+		"examples/costs.md":       "TestThePageOnCosts",
 		".github/CONTRIBUTING.md": "the steps of .ci/run",
 	}
 	understood := 0
