@@ -151,7 +151,7 @@ var columns = []column{
 	{name: "watch", pass: (*passage).byWatch},
 }
 
-// door names the door whose rules hold: those of a scenario hold on every forge.
+// door names the door whose rules hold: a scenario has the same rules on every forge.
 func (d column) door() string { return strings.TrimSuffix(d.name, " on Gitea") }
 
 // closed counts the columns that the scenario does not go through.

@@ -81,7 +81,7 @@ const (
 	// UsualTasks is the number of simultaneous tasks of a class. Most wait for a model,
 	// and the limits of targets decide how many do.
 	UsualTasks = 32
-	// usualPrograms is that of tasks that start programs, which keep the machine busy.
+	// usualPrograms is the number for tasks that start programs, which keep the machine busy.
 	usualPrograms = 8
 )
 

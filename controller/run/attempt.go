@@ -104,7 +104,7 @@ func (a *attempt) load(ctx context.Context) (*storedSamples, error) {
 }
 
 // isBlank reports whether the ledger is known to have nothing under the digests of the
-// attempt: the lease is on those of the first attempt.
+// attempt: the lease is on the digests of the first attempt.
 func (a *attempt) isBlank() bool {
 	c := a.caseRun
 	return c.hold != nil && c.hold.lease.Blank() && a == c.attempts[0]

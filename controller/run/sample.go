@@ -72,8 +72,8 @@ func (s *sample) run(ctx context.Context) error {
 	return s.measure(ctx)
 }
 
-// keptAnswers returns the answers of other cases that the case has, by their names: those of
-// their samples with the same number.
+// keptAnswers returns the answers of other cases that the case has, by their names, from the
+// samples with the same number.
 func (s *sample) keptAnswers(ctx context.Context) (map[string]string, error) {
 	c := s.attempt.caseRun
 	if len(c.job.Kept) == 0 {

@@ -31,8 +31,8 @@ func Limit(file string) int64 {
 	return schema.MaxFile
 }
 
-// signs are those of which every value of JSON and YAML has one before it, apart from the
-// first.
+// signs are characters. Every value of JSON and YAML has one of them before it, apart from the
+// first value.
 const signs = "\n,:-[{?"
 
 // tooManySigns refuses a large text that would have more values than the largest text of

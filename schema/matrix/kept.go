@@ -52,7 +52,7 @@ func (k keepers) of(c *compiler, t *test) map[string]int {
 	return found
 }
 
-// texts returns the texts that may name a variable: those of a test and of all prompts.
+// texts returns the texts that may name a variable, from a test and from all prompts.
 // isProgram means that there is code besides, which gets all variables.
 func (c *compiler) texts(t *test) (all string, isProgram bool) {
 	parts := []string{t.prefix, t.suffix, t.rubricPrompt, t.transform, t.postprocess}
@@ -180,8 +180,8 @@ func (c *compiler) keep(tc *schema.Case, r row, j *judgement) error {
 	return nil
 }
 
-// keeper returns the answer that a case has of an earlier row: that of the same prompt and
-// target, else of the same target, else the last.
+// keeper returns the answer that a case has of an earlier row, with the same prompt and
+// target, else with the same target, else the last.
 func (c *compiler) keeper(tc *schema.Case, number int) (schema.Kept, error) {
 	all := c.keeping[number]
 	if len(all) == 0 {

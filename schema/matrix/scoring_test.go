@@ -48,7 +48,7 @@ func TestScoringFunction(t *testing.T) {
 	}
 }
 
-// TestScoringFunctionOfAllTests is that of defaultTest, unless a test has its own; a test
+// TestScoringFunctionOfAllTests takes the function of defaultTest, unless a test has its own; a test
 // without assertions has nothing to decide on.
 func TestScoringFunctionOfAllTests(t *testing.T) {
 	files := map[string]string{"a.js": "module.exports = () => 'a'", "b.js": "module.exports = () => 'b'"}
