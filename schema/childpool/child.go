@@ -13,8 +13,13 @@ import (
 	"github.com/gavel-evals/gavel/schema/confine"
 )
 
-// startTime bounds a child's start on a busy machine.
-const startTime = 10 * time.Second
+const (
+	// startTime bounds a child's start on a busy machine.
+	startTime = 10 * time.Second
+	// maxWait is how many times longer than its work a request may take on a machine
+	// that is busy with other things.
+	maxWait = 8
+)
 
 // A child is a process that answers one request at a time.
 type child struct {
@@ -62,8 +67,8 @@ func (c *child) ask(ctx context.Context, call Call) error {
 		c.end()
 		return err
 	}
-	// The child keeps its own time; this bounds its overhead.
-	bounded, cancel := context.WithTimeout(ctx, startTime+c.pool.MaxTime)
+	// The child counts its own work; this bounds how long it waits for a processor.
+	bounded, cancel := context.WithTimeout(ctx, startTime+maxWait*c.pool.MaxTime)
 	defer cancel()
 	stop := context.AfterFunc(bounded, c.kill)
 	_, err = c.in.Write(append(line, '\n'))

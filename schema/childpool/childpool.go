@@ -40,7 +40,8 @@ type Config struct {
 	Name string
 	// Serves is the function that main must call, for the error if it does not.
 	Serves string
-	// MaxTime bounds one request, and MaxMemory the bytes of a child.
+	// MaxTime bounds the processor time of one request, and MaxMemory the bytes of a
+	// child.
 	MaxTime   time.Duration
 	MaxMemory uint64
 	// MaxRequest and MaxAnswer bound a line, in bytes.

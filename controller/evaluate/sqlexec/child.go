@@ -31,7 +31,7 @@ func ServeChild() bool {
 	_ = confineProcess()
 	// The parent kills a child that does not end; this timer also covers a killed
 	// parent.
-	time.AfterFunc(startTime+buildTime+queryTime, func() { os.Exit(3) })
+	time.AfterFunc(maxTime, func() { os.Exit(3) })
 	// Base64 turns three bytes into four; names and syntax are small.
 	input, err := io.ReadAll(io.LimitReader(os.Stdin, 2*maxDatabase))
 	var req request
@@ -91,7 +91,7 @@ func query(ctx context.Context, req request) (Result, error) {
 	if err := authorise(conn, mayQuery); err != nil {
 		return Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, req.Within)
+	ctx, cancel := within(ctx, req.Within)
 	defer cancel()
 	res, err := read(ctx, conn, req.Statement)
 	if err == nil {
@@ -101,6 +101,13 @@ func query(ctx context.Context, req request) (Result, error) {
 		return Result{Refused: fmt.Sprintf("the statement took longer than %v", req.Within)}, nil
 	}
 	return Result{Refused: clean(err)}, nil
+}
+
+// within returns a context that ends once this process has worked for d.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := confine.AfterWork(d, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // clean removes the driver's name and codes from SQLite's message.
@@ -143,7 +150,7 @@ func read(ctx context.Context, conn *sql.Conn, statement string) (Result, error)
 
 // build creates the database under limits and its own authoriser.
 func build(ctx context.Context, conn *sql.Conn, files []schema.File) error {
-	ctx, cancel := context.WithTimeout(ctx, buildTime)
+	ctx, cancel := within(ctx, buildTime)
 	defer cancel()
 	if err := limit(ctx, conn); err != nil {
 		return err

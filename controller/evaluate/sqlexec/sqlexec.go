@@ -34,11 +34,11 @@ const (
 	maxDatabase = 32 << 20
 	// maxStatement bounds a statement in bytes.
 	maxStatement = 64 << 10
-	// buildTime and queryTime bound the child's work, startTime its start on a busy
-	// machine.
+	// buildTime and queryTime bound the child's work in processor time. maxTime bounds
+	// all of it, with the start and the waits of a busy machine.
 	buildTime = 10 * time.Second
 	queryTime = 5 * time.Second
-	startTime = 10 * time.Second
+	maxTime   = 130 * time.Second
 
 	childArg = "sqlexec-child"
 	childEnv = "GAVEL_SQLEXEC_CHILD"
@@ -127,7 +127,7 @@ func runChild(ctx context.Context, input []byte) (response, error) {
 	if err != nil {
 		return response{}, fmt.Errorf("find this program: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTime+buildTime+queryTime)
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	var stdout, stderr limitedBuffer
 	cmd := exec.CommandContext(ctx, program, childArg)
