@@ -17,10 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
-// nextTo is the maximum time between the first measurements of the sides that count as
-// taken at the same time, unless one sample takes longer.
-const nextTo = time.Minute
-
 // An entry is a compared case.
 type entry struct {
 	row   *Row
@@ -214,7 +210,7 @@ func (c *Comparison) addHistory(ctx context.Context, entries []*entry) error {
 			return err
 		}
 		for k, i := range of[scope] {
-			entries[i].setHistory(found[k], times[confirm.Base][i], times[confirm.Head][i])
+			entries[i].setHistory(found[k], times[confirm.Base][i], times[confirm.Head][i], cmp.Or(c.Apart, run.Apart))
 		}
 	}
 	return nil
@@ -297,10 +293,11 @@ type moment struct {
 	sample time.Duration
 }
 
-// isNextTo reports whether two outcomes were taken at the same time. Neither a base that was
-// sampled long before head nor one that was judged long before it is next to it.
-func (m moment) isNextTo(other moment) bool {
-	apart := max(nextTo, m.sample, other.sample)
+// isNextTo reports whether two outcomes were taken at the same time, at most apart or the
+// duration of a sample. Neither a base that was sampled long before head nor one that was
+// judged long before it is next to it.
+func (m moment) isNextTo(other moment, apart time.Duration) bool {
+	apart = max(apart, m.sample, other.sample)
 	return m.sampled.Sub(other.sampled).Abs() <= apart && m.judged.Sub(other.judged).Abs() <= apart
 }
 
@@ -342,8 +339,8 @@ func (e *entry) first(side confirm.Side) run.Job {
 }
 
 // setHistory adds the measurements except the compared one, which was made at the time
-// base; head was made at the time head.
-func (e *entry) setHistory(found []ledger.Measurement, base, head moment) {
+// base; head was made at the time head. Both count as taken at the same time within apart.
+func (e *entry) setHistory(found []ledger.Measurement, base, head moment, apart time.Duration) {
 	bar := e.known.Base[0].Verdict
 	if i := slices.IndexFunc(found, func(m ledger.Measurement) bool { return m.At.Equal(base.sampled) && m.Result.Verdict == bar }); i >= 0 {
 		found = slices.Delete(found, i, i+1)
@@ -355,7 +352,7 @@ func (e *entry) setHistory(found []ledger.Measurement, base, head moment) {
 		}
 	}
 	e.known.Base = append(before, e.known.Base...)
-	e.known.Fresh = len(before) == 0 && head.isNextTo(base)
+	e.known.Fresh = len(before) == 0 && head.isNextTo(base, apart)
 	e.collected = 0
 	for _, m := range found {
 		if m.Collected && m.Result.Verdict.Rank() >= 0 {

@@ -52,6 +52,9 @@ type Comparison struct {
 	// Improvements also measures improved cases again.
 	Improvements bool
 	Ledger       *ledger.Ledger
+	// Apart is the maximum time between the first outcomes of the sides that count as
+	// taken at the same time, unless one sample takes longer. Defaults to [run.Apart].
+	Apart time.Duration
 	// Started is the start of this run's first measurements.
 	Started time.Time
 	// Measure is nil if nothing is measured: then only stored results count.

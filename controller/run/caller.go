@@ -37,6 +37,8 @@ type callConfig struct {
 	Revision string
 	// Began is the start of the run, from which agents have time to be deployed.
 	Began time.Time
+	// Apart bounds the time that a half of a pair waits for the other one.
+	Apart time.Duration
 
 	Clock clock.Clock
 }
@@ -139,7 +141,7 @@ var filtered = lazyregexp.New(`(?i)content.?(filter|policy|management)`)
 // begin waits for a permit and reserves the cost of the call.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
-	c.of.Half.meet(ctx, c.cfg.Clock)
+	c.of.Half.meet(ctx, c.cfg.Clock, c.cfg.Apart)
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Run: c.cfg, Begun: c.begun, Left: c.left})
 	if err == nil {
 		if err = c.of.Ended(ctx); err != nil {

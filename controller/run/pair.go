@@ -123,16 +123,13 @@ func (p *pair) decide(ctx context.Context, b *Budget, lease *ledger.Lease, own N
 	return c, err
 }
 
-const (
-	// together bounds the wait for the other half of a pair: later they are none any more.
-	together = time.Minute
-	// orderly bounds the wait for the halves that go first, such as behind a case whose
-	// workspace takes long to set up.
-	orderly = time.Second
-)
+// orderly bounds the wait for the halves that go first, such as behind a case whose
+// workspace takes long to set up.
+const orderly = time.Second
 
-// meet waits for the other half, and for its turn to send the first call.
-func (h *Half) meet(ctx context.Context, c clock.Clock) {
+// meet waits for the other half, for apart at most, since later they are no pair any more,
+// and for its turn to send the first call.
+func (h *Half) meet(ctx context.Context, c clock.Clock, apart time.Duration) {
 	if h == nil || isClosed(h.sent) {
 		return
 	}
@@ -144,7 +141,7 @@ func (h *Half) meet(ctx context.Context, c clock.Clock) {
 		}
 		p.mu.Unlock()
 	}
-	await(ctx, c, p.met, together)
+	await(ctx, c, p.met, apart)
 	if h.after != nil {
 		await(ctx, c, h.after.sent, orderly)
 	}

@@ -102,6 +102,46 @@ func TestPairsTakeTurns(t *testing.T) {
 	}
 }
 
+// TestAHalfWaitsAsLongAsOutcomesArePairs: a half whose other half does not come asks for the
+// wait of its configuration, and is judged alone after it.
+func TestAHalfWaitsAsLongAsOutcomesArePairs(t *testing.T) {
+	for _, tt := range []struct{ apart, want time.Duration }{{0, time.Minute}, {7 * time.Second, 7 * time.Second}} {
+		b := newFixture(t)
+		operator := ledger.Trust{Level: ledger.LevelOperator}
+		var jobs [2][]run.Job
+		for side, name := range []string{"head", "base"} {
+			c := greeting(name)
+			jobs[side] = []run.Job{{
+				Case: c, Target: "bot", Scope: ledger.Scope{Trust: operator}, Need: b.need,
+				Digests: plan.Digest(c, &plan.Environment{DefaultTarget: "bot"}),
+			}}
+		}
+		run.Pair(jobs[0], jobs[1])
+		var mu sync.Mutex
+		var waits []time.Duration
+		bot := &script{answer: func(int, target.Request) (target.Reply, error) { return says("hello"), nil }}
+		outcomes, err := run.Run(t.Context(), run.Config{
+			Ledger: b.store, Trust: operator, Targets: map[string]run.Target{"bot": {Target: bot, Config: b.cfg}},
+			Budget: b.open(), Apart: tt.apart,
+			Clock: clock.Funcs{AfterFunc: func(d time.Duration) <-chan time.Time {
+				mu.Lock()
+				defer mu.Unlock()
+				waits = append(waits, d)
+				return time.After(0) // the wait is over at once
+			}},
+		}, jobs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if outcomes[0].Result.Verdict != verdict.Pass {
+			t.Errorf("apart %v: the half is %+v, want it judged alone", tt.apart, outcomes[0].Result)
+		}
+		if !slices.Contains(waits, tt.want) {
+			t.Errorf("apart %v: the waits were %v, want one of %v", tt.apart, waits, tt.want)
+		}
+	}
+}
+
 // TestASharedExecutionIsNoPair: a case whose calls another case of its side makes waits for
 // nobody, and nobody for it.
 func TestASharedExecutionIsNoPair(t *testing.T) {

@@ -13,6 +13,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -95,9 +96,16 @@ type Config struct {
 	// Breakers remember failed endpoints for several runs. Defaults to the run's own.
 	Breakers *limit.Breakers
 
+	// Apart bounds the time that a half of a pair waits for the other one before its
+	// first call. Defaults to [Apart].
+	Apart time.Duration
 	// Clock defaults to the machine's.
 	Clock clock.Clock
 }
+
+// Apart is the time between outcomes of head and base within which they count as measured
+// at the same time: the state of a provider may be another one later.
+const Apart = time.Minute
 
 // An Event reports the progress of a run.
 type Event struct {
@@ -182,7 +190,7 @@ type runner struct {
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
 	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
-	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Clock.Now(), Clock: cfg.Clock}
+	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Clock.Now(), Apart: cfg.Apart, Clock: cfg.Clock}
 	r.calls.Target = func(name string) (target.Target, config.Target) {
 		t := cfg.Targets[name]
 		return t.Target, t.Config
@@ -208,7 +216,7 @@ func newRunner(cfg Config, jobs []Job) *runner {
 }
 
 func (c Config) withDefaults() Config {
-	c.Clock = clock.Or(c.Clock)
+	c.Clock, c.Apart = clock.Or(c.Clock), cmp.Or(c.Apart, Apart)
 	if c.Breakers == nil {
 		c.Breakers = &limit.Breakers{}
 	}
