@@ -127,8 +127,8 @@ func (p *pair) decide(ctx context.Context, b *Budget, lease *ledger.Lease, own N
 // workspace takes long to set up.
 const orderly = time.Second
 
-// meet waits for the other half, for apart at most, since later they are no pair any more,
-// and for its turn to send the first call.
+// meet waits for the other half, for apart at most, and for its turn to send the first call.
+// Later the two are not a pair any more.
 func (h *Half) meet(ctx context.Context, c clock.Clock, apart time.Duration) {
 	if h == nil || isClosed(h.sent) {
 		return
