@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -256,7 +259,7 @@ func getAs(t *testing.T, url, token string) string {
 }
 
 // TestAForgeThatHiccups keeps a change that it does not make a pull request of: the
-// person learns why, keeps what was typed, and sends the same again.
+// person learns why, keeps what was typed, and sends the same again. A form has it again.
 func TestAForgeThatHiccups(t *testing.T) {
 	j := newPages(t, false)
 	base, log, end := j.serving(t, operatorsFile(t, j, usersOfPages))
@@ -282,7 +285,53 @@ func TestAForgeThatHiccups(t *testing.T) {
 			t.Errorf("sent again: %d %s, want %s", status, body, page)
 		}
 	}
+	j.forge.Inject(pulls(forgetest.Fault{Status: 502}))
+	status, page := typed(t, base+"/r/octo/demo/settings/edit?kind=test&domain="+first+"&level=1", url.Values{
+		"action": {"save"}, "domain": {first}, "level": {"1"}, "f.name": {"Typed once"}, "f.prompt": {"Are you <there>?"}, "f.expected": {`{"keywords": ["typed"]}`}, "f.evaluator_id": {"keyword"},
+	})
+	for _, want := range []string{"the forge does not answer now", `value="Typed once"`, "Are you &lt;there&gt;?", `&#34;typed&#34;`} {
+		if status != 503 || !strings.Contains(page, want) {
+			t.Errorf("a form whose pull request was not opened is %d without %s:\n%s", status, want, page)
+		}
+	}
 	if code := end(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// hiddenFields are the fields of a form that nobody types.
+var hiddenFields = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
+
+// typed opens a form as ada, and sends it with fields.
+func typed(t *testing.T, address string, fields url.Values) (status int, page string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	read := func(method, body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+adasToken)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := browser.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(data)
+	}
+	_, empty := read("GET", "")
+	for _, found := range hiddenFields.FindAllStringSubmatch(empty, -1) {
+		fields.Set(found[1], found[2])
+	}
+	address, _, _ = strings.Cut(address, "?")
+	return read("POST", fields.Encode())
 }

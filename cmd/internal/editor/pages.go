@@ -204,9 +204,11 @@ type sheet struct {
 	// Known are suggested words for fields, by field.
 	Known map[string][]string
 	Token string
-	// Errors are about no field, and Conflict is another one's change.
+	// Errors are about no field, and Conflict is another one's change. Refused is the
+	// status of the reason for which nothing was written; 0 for what was typed.
 	Errors   []string
 	Conflict string
+	Refused  int
 	// Diff and Forecast are the result of saving, or of a check.
 	Diff     []diffLine
 	Forecast *Forecast
@@ -283,7 +285,7 @@ func (v *sheet) page() page {
 	case v.Conflict != "":
 		status = http.StatusConflict
 	case len(v.Errors) > 0 || hasFieldProblem(v.Fields):
-		status = http.StatusBadRequest
+		status = cmp.Or(v.Refused, http.StatusBadRequest)
 	}
 	return page{Template: "settings-edit", Title: title, Status: status, Body: struct {
 		*sheet
@@ -354,7 +356,7 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 		v.Conflict = why.Text
 		return nil
 	case why.Problems == nil:
-		v.Errors = append(v.Errors, why.Text)
+		v.Errors, v.Refused = append(v.Errors, why.Text), why.Status
 		return nil
 	default:
 		return nil // each is shown at its field
