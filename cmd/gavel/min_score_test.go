@@ -60,10 +60,11 @@ func byCI(t *testing.T, j *judgedJob) {
 }
 
 // byServer runs a server until it has judged the pull request, in its own process or by
-// two workers that come when cases wait.
+// two workers that come when cases wait. The first time it judges the branch, too.
 func byServer(flags []string, workers int) func(*testing.T, *judgedJob) {
 	return func(t *testing.T, j *judgedJob) {
-		if j.file == "" {
+		isFirst := j.file == ""
+		if isFirst {
 			j.file = operatorsFile(t, j.job, "")
 		}
 		served, end := j.starting(t, j.file, flags...)
@@ -75,7 +76,12 @@ func byServer(flags []string, workers int) func(*testing.T, *judgedJob) {
 			_, end := start(t, j.env, "worker", "--config", j.file)
 			ends = append(ends, end)
 		}
-		served.await(t, `"repo":"octo/demo#1","duration"`)
+		pull, branch := false, !isFirst
+		for !pull || !branch { // in whatever order
+			line := served.await(t, `,"duration"`)
+			pull = pull || strings.Contains(line, `"repo":"octo/demo#1"`)
+			branch = branch || strings.Contains(line, `"branch":"main"`)
+		}
 		for _, end := range ends {
 			if code := end(); code != exitPass {
 				t.Errorf("it ends with %d", code)

@@ -50,12 +50,13 @@ func (b *Budget) unstarted(err error) {
 	}
 }
 
-// spend subtracts the time of one evaluation.
+// spend subtracts the time of one evaluation, which works for MaxTime at most; more than
+// that it waited for a processor.
 func (b *Budget) spend(took time.Duration) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left += b.each - took
+	b.left += b.each - min(took, MaxTime)
 }

@@ -174,7 +174,8 @@ func (b *Budget) isSpent() bool {
 	return b.left <= 0 || b.over >= maxOver
 }
 
-// spend subtracts the time of a call, and records its end.
+// spend subtracts the time of a call, which works for MaxTime at most; more than that it
+// waited for a processor. It records its end.
 func (b *Budget) spend(took time.Duration, err error) {
 	if b == nil {
 		return
@@ -185,7 +186,7 @@ func (b *Budget) spend(took time.Duration, err error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left += timeEach - took
+	b.left += timeEach - min(took, MaxTime)
 	if errors.Is(err, errTime) || errors.Is(err, errMemory) {
 		b.over++
 	}
