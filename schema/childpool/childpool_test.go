@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,8 @@ func answer(before int, q question) any {
 		for {
 			kept = append(kept, bytes.Repeat([]byte{1}, 16<<20))
 		}
+	case "wait":
+		time.Sleep(pool.MaxTime + pool.MaxTime/8)
 	case "exit":
 		os.Exit(9)
 	case "large":
@@ -85,6 +88,16 @@ func TestOneChildAnswersSeveralRequests(t *testing.T) {
 	}
 	if said, known, err := ask(t.Context(), pool, question{Text: "second"}); said != "second after 1" || known != "first" || err != nil {
 		t.Errorf("the second answer is %q of a child that knows %q (%v)", said, known, err)
+	}
+}
+
+// TestWaitingIsNotLate: a child that waits longer than it may work still answers.
+func TestWaitingIsNotLate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("all time counts on Windows")
+	}
+	if said, _, err := ask(t.Context(), pool, question{Do: "wait", Text: "late"}); !strings.HasPrefix(said, "late after ") || err != nil {
+		t.Errorf("a child that waited says %q (%v)", said, err)
 	}
 }
 

@@ -63,9 +63,9 @@ func (p *Pool) serve(in io.Reader, out io.Writer, answer func([]byte) (any, bool
 	for {
 		select {
 		case line := <-requests:
-			inTime := confine.AfterWork(p.MaxTime, func() { os.Exit(timeCode) })
+			stop := confine.AfterWork(p.MaxTime, func() { os.Exit(timeCode) })
 			a, ok := answer(line)
-			inTime()
+			stop()
 			if !ok || answers.Encode(a) != nil {
 				return
 			}

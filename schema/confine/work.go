@@ -1,7 +1,7 @@
 package confine
 
 import (
-	"sync"
+	"context"
 	"time"
 )
 
@@ -11,16 +11,20 @@ import (
 // counts as work. The result stops the watch, and may be called more than once.
 func AfterWork(d time.Duration, f func()) (stop func()) {
 	begun := processorTime()
-	stopped := make(chan struct{})
+	watched, stop := context.WithCancel(context.Background())
 	go func() {
 		for left := d; left > 0; left = d - (processorTime() - begun) {
 			select {
 			case <-time.After(max(left, time.Millisecond)):
-			case <-stopped:
+			case <-watched.Done():
 				return
 			}
 		}
-		f()
+		// A busy machine may wake this goroutine long after the stop, when other work was
+		// done.
+		if watched.Err() == nil {
+			f()
+		}
 	}()
-	return sync.OnceFunc(func() { close(stopped) })
+	return stop
 }

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// MaxTime is how long one file may be evaluated.
+	// MaxTime is the processor time that the evaluation of one file may take.
 	MaxTime = 5 * time.Second
 	// MaxMemory is how many bytes the evaluation may take.
 	MaxMemory = 512 << 20

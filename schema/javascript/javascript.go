@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// MaxTime is how long one call may take.
+	// MaxTime is the processor time that one call may take.
 	MaxTime = 2 * time.Second
 	// MaxMemory is how many bytes the engine may take.
 	MaxMemory = 192 << 20
