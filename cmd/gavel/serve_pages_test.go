@@ -48,19 +48,25 @@ func newPages(t *testing.T, isPrivate bool) *job {
 }
 
 // ask sends a request with a token, where there is one.
-func ask(t *testing.T, method, url, token, body string) (status int, answer string) {
+func ask(t *testing.T, method, address, token, body string) (status int, answer string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	return askBy(t, visitor, method, address, token, "application/json", body)
+}
+
+// askBy is ask by a browser, with a body of a type.
+func askBy(t *testing.T, browser *http.Client, method, address, token, kind, body string) (status int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", kind)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := visitor.Do(req)
+	resp, err := browser.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,29 +315,11 @@ func typed(t *testing.T, address string, fields url.Values) (status int, page st
 	if err != nil {
 		t.Fatal(err)
 	}
-	browser := &http.Client{Jar: jar}
-	read := func(method, body string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+adasToken)
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		resp, err := browser.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		data, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(data)
-	}
-	_, empty := read("GET", "")
+	browser := &http.Client{Jar: jar, Transport: visitor.Transport}
+	_, empty := askBy(t, browser, "GET", address, adasToken, "", "")
 	for _, found := range hiddenFields.FindAllStringSubmatch(empty, -1) {
 		fields.Set(found[1], found[2])
 	}
 	address, _, _ = strings.Cut(address, "?")
-	return read("POST", fields.Encode())
+	return askBy(t, browser, "POST", address, adasToken, "application/x-www-form-urlencoded", fields.Encode())
 }

@@ -123,16 +123,7 @@ var visitor = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Cl
 
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
-	resp, err := visitor.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(data)
+	return ask(t, "GET", url, "", "")
 }
 
 // deliver sends a signed delivery about pull request 1.
