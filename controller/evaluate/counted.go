@@ -51,15 +51,18 @@ type counting struct {
 	d     *dialogue
 	role  schema.Role
 	notes []string // reasons for people
+	// questions counts what was asked; statements are the parts of the answer.
+	questions  int
+	statements []string
 }
 
 // retrieve takes the context from the answer, if a function says where it is.
 func (c *counting) retrieve(ctx context.Context) error {
-	if c.spec.Code == "" {
+	if len(c.spec.Steps) == 0 {
 		return nil
 	}
-	f := javaScript{Code: c.spec.Code, Output: c.in.value(), Context: c.in.told(c.spec.Context)}
-	value, err := transformScript(ctx, f)
+	sent := c.in.untransformed()
+	value, err := transform(ctx, evaluator.Transformed{Steps: c.spec.Steps, Context: sent.told(c.spec.Context)}, sent.value())
 	if err != nil {
 		return fmt.Errorf("contextTransform: %w", err)
 	}
@@ -82,8 +85,23 @@ func (c *counting) retrieve(ctx context.Context) error {
 // context returns the retrieved context as one block.
 func (c *counting) context() string { return Block("CONTEXT", strings.Join(c.spec.Passages, "\n\n")) }
 
+// ask returns what the judge is asked next: the parts, or the definition's own question
+// with the last part, which says how to reply.
+func (c *counting) ask(parts []string) []string {
+	n := c.questions
+	if c.questions++; n >= len(c.spec.Prompts) || c.spec.Prompts[n] == "" {
+		return parts
+	}
+	question := strings.NewReplacer(
+		evaluator.MarkAnswer, Block("ANSWER", c.in.Transcript.Final()), evaluator.MarkInput, Block("INPUT", c.in.Question()),
+		evaluator.MarkContext, c.context(), evaluator.MarkStatements, Block("STATEMENTS", compactJSON(c.statements)),
+	).Replace(unmarked(c.spec.Prompts[n]))
+	return []string{question, parts[len(parts)-1]}
+}
+
 // countedAsk asks the judge one question, of which the parts are joined.
 func countedAsk[T any](ctx context.Context, c *counting, name string, form map[string]any, read func(reply string) (T, error), parts ...string) (T, error) {
+	parts = c.ask(parts)
 	return askJudge(ctx, c.d, Question{
 		Role: c.role, Text: strings.Join(append([]string{IsData}, parts...), "\n\n"),
 		Format: &target.Format{Name: name, Schema: json.RawMessage(compactJSON(objectSchema(form)))},
@@ -148,7 +166,7 @@ func (c *counting) faithfulness(ctx context.Context) (float64, error) {
 		Block("QUESTION", c.spec.Query), Block("ANSWER", c.in.Transcript.Final()),
 		`YOUR TASK. Take the ANSWER apart: write down what it claims, as short statements that each can be understood without the others. Add nothing that it does not say.`,
 		`Reply with one JSON object {"statements": ["…"]}, with at least one statement. Write nothing else.`)
-	if err != nil {
+	if c.statements = statements; err != nil {
 		return 0, err
 	}
 	claims, err := countedAsk(ctx, c, "claims", claimList, func(reply string) ([]claim, error) { return readClaims(reply, len(statements)) },

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
@@ -15,7 +16,7 @@ func TestCounted(t *testing.T) {
 	relevance := evaluator.Counted{By: evaluator.ByRelevance, Query: "Where?", Passages: []string{"Paris is in France. It is big! Is it? 1. Yes"}, Least: 0.5}
 	apart := evaluator.Counted{By: evaluator.ByRelevance, Query: "Where?", Passages: []string{"Paris is in France. It is big.", "No."}, Apart: true, Least: 0.5}
 	coded := relevance
-	coded.Passages, coded.Code = nil, "output.split(' ')"
+	coded.Passages, coded.Steps = nil, []string{"output.split(' ')"}
 	talk := evaluator.Counted{By: evaluator.ByConversation, Window: 2, Least: 0.5}
 	long := talk
 	long.Turns = []evaluator.Turn{{Input: "one", Output: "1"}, {Input: "two", Output: "2"}, {Input: "three", Output: "3"}}
@@ -58,12 +59,61 @@ func TestCounted(t *testing.T) {
 	}
 }
 
+// TestCountedQuestions: the definition's own questions are asked in the place of Gavel's, with
+// what is known then in blocks, and with the form of the reply.
+func TestCountedQuestions(t *testing.T) {
+	block := func(name, text string) string { return evaluate.Block(name, text) }
+	const statements, claims, own, second = `{"statements": ["Paris is big"]}`, `{"claims": [{"statement": "a", "supported": true}]}`, "MINE {{answer}} | {{context}} | {{input}}", "MINE {{context}} {{statements}}"
+	for _, tt := range []struct {
+		name    string
+		spec    evaluator.Counted
+		replies []string
+		nth     int
+		want    string
+	}{
+		{"statements", evaluator.Counted{By: evaluator.ByFaithfulness, Passages: []string{"c"}, Prompts: []string{own}}, []string{statements, claims}, 0,
+			"MINE " + block("ANSWER", "hello you") + " | " + block("CONTEXT", "c") + " | " + block("INPUT", "What is it?") + "\n\nReply with one JSON object {\"statements\""},
+		{"verdicts", evaluator.Counted{By: evaluator.ByFaithfulness, Passages: []string{"c", "d"}, Prompts: []string{"", second}}, []string{statements, claims}, 1,
+			"MINE " + block("CONTEXT", "c\n\nd") + " " + block("STATEMENTS", `["Paris is big"]`)},
+		{"a question that is not replaced", evaluator.Counted{By: evaluator.ByFaithfulness, Passages: []string{"c"}, Prompts: []string{"", own}}, []string{statements, claims}, 0, "YOUR TASK. Take the ANSWER apart"},
+		{"recall", evaluator.Counted{By: evaluator.ByRecall, Passages: []string{"c"}, Prompts: []string{own}}, []string{claims}, 0, "MINE "},
+		{"relevance", evaluator.Counted{By: evaluator.ByRelevance, Passages: []string{"c"}, Prompts: []string{own}}, []string{`{"sentences": []}`}, 0, "MINE "},
+		{"the second turn", evaluator.Counted{By: evaluator.ByConversation, Window: 5, Turns: []evaluator.Turn{{Input: "1"}, {Input: "2"}}, Prompts: []string{"ONE", "TWO"}}, []string{`{"relevant": true, "reason": "r"}`, `{"relevant": true, "reason": "r"}`}, 1, "TWO\n\nReply with one JSON object"},
+		{"asked again", evaluator.Counted{By: evaluator.ByFaithfulness, Passages: []string{"c"}, Prompts: []string{"ONE", "TWO"}}, []string{"what?", statements, claims}, 2, "TWO"},
+	} {
+		s := &script{replies: tt.replies}
+		m := measure(t, tt.spec, "hello you", s)
+		if m.Error != "" || len(s.asked) != len(tt.replies) {
+			t.Errorf("%s: %+v after %d questions", tt.name, m, len(s.asked))
+			continue
+		}
+		if got := s.asked[tt.nth].Messages[0].Content; !strings.Contains(got, tt.want) || strings.Contains(tt.want, "MINE") && strings.Contains(got, "YOUR TASK") {
+			t.Errorf("%s: the question is\n%s\nwant in it\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestContextBeforeTransforms: the context is taken from the answer as it was sent, and the
+// judge sees the transformed one.
+func TestContextBeforeTransforms(t *testing.T) {
+	spec := evaluator.Transformed{Steps: []string{"output.split('|')[1]"}, Spec: evaluator.Counted{By: evaluator.ByFaithfulness, Steps: []string{"output.split('|')", "output[0]"}, Query: "q"}}
+	s := &script{replies: []string{`{"statements": ["a"]}`, `{"claims": [{"statement": "a", "supported": true}]}`}}
+	if m := measure(t, spec, "docs|text", s); m.Error != "" || len(s.asked) != 2 {
+		t.Fatalf("%+v after %d questions", m, len(s.asked))
+	}
+	for i, want := range []string{evaluate.Block("ANSWER", "text"), evaluate.Block("CONTEXT", "docs")} {
+		if got := s.asked[i].Messages[0].Content; !strings.Contains(got, want) {
+			t.Errorf("question %d is\n%s\nwant in it\n%s", i+1, got, want)
+		}
+	}
+}
+
 // TestCountedErrors: what cannot be judged is an error, never a fail.
 func TestCountedErrors(t *testing.T) {
 	recall := evaluator.Counted{By: evaluator.ByRecall, Truth: "x", Passages: []string{"y"}, Least: 0.5}
-	coded := evaluator.Counted{By: evaluator.ByRecall, Truth: "x", Code: "output.context.text", Least: 0.5}
+	coded := evaluator.Counted{By: evaluator.ByRecall, Truth: "x", Steps: []string{"output.context.text"}, Least: 0.5}
 	number := coded
-	number.Code = "5"
+	number.Steps = []string{"5"}
 	for _, tt := range []struct {
 		spec  evaluator.Counted
 		reply string

@@ -30,6 +30,15 @@ type Input struct {
 	Programs Programs
 
 	transformed json.RawMessage // the output of transforms, as JSON; nil without transforms
+	before      *Input          // the input without transforms; nil if it is this one
+}
+
+// untransformed returns the input that the target's answer is in.
+func (in Input) untransformed() Input {
+	if in.before != nil {
+		return *in.before
+	}
+	return in
 }
 
 // value returns the answer as the input of functions.

@@ -115,7 +115,8 @@ func transformed(ctx context.Context, spec evaluator.Transformed, in Input, d *d
 	if err != nil {
 		return finding{}, err
 	}
-	in.transformed = value
+	sent := in.untransformed()
+	in.before, in.transformed = &sent, value
 	answer := template.Written(value)
 	changed := *in.Transcript
 	if changed.Said != "" {

@@ -111,7 +111,7 @@ func withPromptContext(spec schema.Spec, prompt string) schema.Spec {
 		s.Context = withPrompt(s.Context, prompt)
 		return s
 	case evaluator.Counted:
-		if s.Code != "" {
+		if len(s.Steps) > 0 {
 			s.Context = withPrompt(s.Context, prompt)
 		}
 		return s

@@ -27,10 +27,15 @@ type Counted struct {
 	// Passages are the context that was retrieved: one text, or its parts if Apart is set.
 	Passages []string `json:"passages,omitempty"`
 	Apart    bool     `json:"apart,omitempty"`
-	// Code is a function as in [JavaScript] that takes the context from the answer, in place
-	// of Passages.
-	Code    string          `json:"code,omitempty"`
+	// Steps are functions as in [JavaScript], of which each gets the result of the one before
+	// and the last returns the context, in place of Passages. The first gets the answer
+	// before all transforms.
+	Steps   []string        `json:"steps,omitempty"`
 	Context json.RawMessage `json:"context,omitempty"`
+	// Prompts replace the questions to the judge, in their order: of ByFaithfulness one for
+	// the statements and one for the verdicts, of ByConversation one for each turn. They
+	// have marks for what is known later. An empty one replaces nothing.
+	Prompts []string `json:"prompts,omitempty"`
 	// Turns are the conversation of ByConversation; without any, it is the question and the
 	// answer of the case. Window is how many of them the judge sees at once.
 	Turns  []Turn `json:"turns,omitempty"`
@@ -43,6 +48,14 @@ type Counted struct {
 	// part of J.
 	Target string `json:"-"`
 }
+
+// The marks in Prompts of a [Counted].
+const (
+	MarkAnswer     = "{{answer}}"
+	MarkContext    = "{{context}}"
+	MarkInput      = "{{input}}"
+	MarkStatements = "{{statements}}"
+)
 
 // A Turn is what a user said, with the answer.
 type Turn struct {

@@ -1,13 +1,16 @@
 package matrix
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/assertion"
+	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/template"
@@ -30,11 +33,12 @@ func (j *judgement) counted(kind string, a written, value json.RawMessage, vars 
 	if a.Threshold != nil {
 		spec.Least = *a.Threshold
 	}
-	if a.rubricPrompt != "" || j.rubricPrompt != "" {
-		return nil, rule, &template.NeedError{What: "Gavel's own question of " + kind + " in place of rubricPrompt"}
-	}
+	asks := cmp.Or(a.rubricPrompt, j.rubricPrompt)
 	if kind == evaluator.ByConversation {
 		err := turns(&spec, a, vars)
+		if err == nil {
+			err = j.askTurns(&spec, asks, vars)
+		}
 		return spec, rule, err
 	}
 	if kind == evaluator.ByRecall {
@@ -50,8 +54,90 @@ func (j *judgement) counted(kind string, a written, value json.RawMessage, vars 
 		}
 		spec.Query = query
 	}
-	err := j.passages(&spec, a, vars)
+	if err := j.passages(&spec, a, vars); err != nil {
+		return spec, rule, err
+	}
+	err := j.askContext(&spec, a.Type, asks, vars)
 	return spec, rule, err
+}
+
+// askContext compiles the definition's own questions about a context: two of
+// context-faithfulness, one of others.
+func (j *judgement) askContext(spec *evaluator.Counted, kind, asks string, vars template.Variables) (err error) {
+	questions := []string{asks}
+	switch {
+	case asks == "":
+		return nil
+	case spec.By == evaluator.ByFaithfulness:
+		if questions = bothQuestions(asks); questions == nil {
+			return mistake("the rubricPrompt of "+kind+" is not a list of one or two prompts", "write rubricPrompt: [a prompt with {{question}} and {{answer}}, one with {{context}} and {{statements}}]")
+		}
+	}
+	if spec.By == evaluator.ByRelevance {
+		vars = template.Variables{"query": vars["query"]} // the only one that promptfoo fills in
+	}
+	told := []map[string]any{{"context": evaluator.MarkContext}}
+	switch spec.By {
+	case evaluator.ByRecall:
+		told[0]["groundTruth"] = spec.Truth
+	case evaluator.ByFaithfulness:
+		told = []map[string]any{{"question": spec.Query, "answer": evaluator.MarkAnswer}, {"context": evaluator.MarkContext, "statements": []string{evaluator.MarkStatements}}}
+	}
+	spec.Prompts = make([]string, len(questions))
+	for i, question := range questions {
+		own := maps.Clone(vars)
+		for name, value := range told[i] {
+			own[name], _ = json.Marshal(value) // texts
+		}
+		if spec.Prompts[i], err = j.asked(question, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bothQuestions returns the prompts of a list: texts, or messages with one each; nil for
+// another value.
+func bothQuestions(asks string) (questions []string) {
+	var items []json.RawMessage
+	if json.Unmarshal([]byte(asks), &items) != nil || len(items) == 0 || len(items) > 2 {
+		return nil
+	}
+	for _, item := range items {
+		question, isText := document.ParseText(item)
+		var m chat.Message
+		if !isText && json.Unmarshal(item, &m) == nil {
+			question, isText = document.ParseText(m.Content)
+		}
+		if !isText {
+			return nil
+		}
+		questions = append(questions, question)
+	}
+	return questions
+}
+
+// askTurns compiles the definition's own question about each turn of a conversation, with
+// the turns that the judge sees.
+func (j *judgement) askTurns(spec *evaluator.Counted, asks string, vars template.Variables) error {
+	if asks == "" {
+		return nil
+	}
+	turns := spec.Turns
+	if len(turns) == 0 {
+		turns = []evaluator.Turn{{Input: evaluator.MarkInput, Output: evaluator.MarkAnswer}}
+	}
+	own := template.Variables{}
+	maps.Copy(own, vars)
+	for i := range turns {
+		own["messages"], _ = json.Marshal(turns[max(0, i-spec.Window+1) : i+1]) // texts
+		question, err := j.asked(asks, own)
+		if err != nil {
+			return err
+		}
+		spec.Prompts = append(spec.Prompts, question)
+	}
+	return nil
 }
 
 // passages finds the context: by the function of the assertion, in the variable context,
@@ -79,7 +165,7 @@ func (j *judgement) passages(spec *evaluator.Counted, a written, vars template.V
 }
 
 // contextCode compiles the function that takes the context from the answer, as the
-// provider's transform returns it.
+// provider's transform returns it: those of the test do not apply to it.
 func (j *judgement) contextCode(spec *evaluator.Counted, a written, vars template.Variables) (err error) {
 	code := a.ContextTransform
 	switch word := assertion.Foreign(code); {
@@ -87,11 +173,13 @@ func (j *judgement) contextCode(spec *evaluator.Counted, a written, vars templat
 		return &template.NeedError{What: "a program (contextTransform in a file)"}
 	case word != "":
 		return &template.NeedError{What: fmt.Sprintf("a program (contextTransform with %s)", word)}
-	case a.Transform != "" || len(j.transforms) > 1 && j.transforms[1] != "":
-		return &template.NeedError{What: "`contextTransform` without a `transform` of the test"}
 	}
-	spec.Code = code
-	spec.Context, err = j.told(written{Config: a.Config}, vars, code)
+	before := *j
+	before.transforms = j.transforms[:1] // of the provider
+	if spec.Steps, err = before.steps(code); err != nil {
+		return err
+	}
+	spec.Context, err = j.told(written{Config: a.Config}, vars, spec.Steps...)
 	return err
 }
 

@@ -286,15 +286,6 @@ func (j *judgement) question(kind, prompt string, value json.RawMessage, vars te
 		}
 		return "", nil
 	}
-	var list []chat.Message
-	if json.Unmarshal([]byte(prompt), &list) == nil && len(list) > 0 {
-		var texts []string
-		for _, m := range list {
-			s, _ := document.ParseText(m.Content)
-			texts = append(texts, s)
-		}
-		prompt = strings.Join(texts, "\n\n")
-	}
 	own := template.Variables{}
 	maps.Copy(own, vars)
 	later := map[string]string{"output": "output", "rubric": "rubric"}
@@ -304,6 +295,20 @@ func (j *judgement) question(kind, prompt string, value json.RawMessage, vars te
 	}
 	for name, of := range later {
 		own[name], _ = json.Marshal("{{" + of + "}}") // a text
+	}
+	return j.asked(prompt, own)
+}
+
+// asked fills in a judge's own prompt.
+func (j *judgement) asked(prompt string, own template.Variables) (string, error) {
+	var list []chat.Message
+	if json.Unmarshal([]byte(prompt), &list) == nil && len(list) > 0 {
+		var texts []string
+		for _, m := range list {
+			s, _ := document.ParseText(m.Content)
+			texts = append(texts, s)
+		}
+		prompt = strings.Join(texts, "\n\n")
 	}
 	asked, err := j.engine.Fill(own, prompt)
 	j.budget.Spend(document.Values, len(asked))

@@ -482,6 +482,10 @@ func (c *compiler) readAssertion(t *test, doc *document.Document, at ...any) wri
 		a.need = "`contextTransform` of an assertion"
 	}
 	a.Transform = c.transformCode(t, a.Transform, doc.At(in("transform")...))
+	if a.need == "" && a.ContextTransform != "" {
+		code := c.transformCode(t, a.ContextTransform, doc.At(in("contextTransform")...))
+		a.ContextTransform = cmp.Or(code, a.ContextTransform) // a file that is not there is one problem
+	}
 	a.assessors, _ = c.assessors(doc, in("provider")...)
 	a.rubricPrompt = c.prompt(t, doc, in("rubricPrompt")...)
 	for i := range doc.Items(in("assert")...) {
@@ -558,6 +562,15 @@ func (c *compiler) prompt(t *test, doc *document.Document, at ...any) string {
 	raw := doc.JSON(at...)
 	if name, isFile := fileName(raw); isFile {
 		raw = c.varFile(t, "prompt", name, doc.At(at...))
+	}
+	var items []json.RawMessage
+	if doc.Items(at...) > 0 && json.Unmarshal(raw, &items) == nil {
+		for i, item := range items {
+			if name, isFile := fileName(item); isFile {
+				items[i] = c.varFile(t, "prompt", name, doc.At(append(slices.Clip(at), i)...))
+			}
+		}
+		raw, _ = json.Marshal(items) // JSON values
 	}
 	return template.Written(raw)
 }
