@@ -38,22 +38,20 @@ func TestOrder(t *testing.T) {
 		{"by worth", map[string]forge.PendingWrite{
 			"superseded": at(forge.WorthSuperseded, s), "pending": at(forge.WorthPending, s), "reaction": at(forge.WorthReaction, s),
 			"check": at(forge.WorthCheckRun, s), "comment": at(forge.WorthComment, s), "verdict": at(forge.WorthVerdict, s), "token": at(forge.WorthCredential, 0),
-		}, "token verdict comment check reaction pending superseded"},
+		}, "token verdict reaction comment check superseded pending"},
 		{"the newest push first", map[string]forge.PendingWrite{
 			"old": at(forge.WorthVerdict, 2*m), "new": at(forge.WorthVerdict, s), "middle": at(forge.WorthVerdict, m),
 		}, "new middle old"},
 		{"worth before age", map[string]forge.PendingWrite{
 			"old verdict": at(forge.WorthVerdict, 2*m), "new comment": at(forge.WorthComment, s),
 		}, "old verdict new comment"},
-		{"what is due is passed by nothing", map[string]forge.PendingWrite{
+		{"no newer one of its worth passes what is due", map[string]forge.PendingWrite{
 			"new": at(forge.WorthVerdict, s), "due": at(forge.WorthVerdict, 3*m), "longer due": at(forge.WorthVerdict, 4*m),
 		}, "longer due due new"},
-		{"a due comment before a new verdict", map[string]forge.PendingWrite{
-			"verdict": at(forge.WorthVerdict, s), "comment": at(forge.WorthComment, 6*m),
-		}, "comment verdict"},
-		{"the last word before five minutes", map[string]forge.PendingWrite{
-			"verdict": at(forge.WorthVerdict, s), "last word": at(forge.WorthSuperseded, 4*m),
-		}, "last word verdict"},
+		{"a verdict waits for nothing of less worth, however old", map[string]forge.PendingWrite{
+			"verdict": at(forge.WorthVerdict, s), "comment": at(forge.WorthComment, 60*m), "reaction": at(forge.WorthReaction, 50*m),
+			"last word": at(forge.WorthSuperseded, 40*m), "pending": at(forge.WorthPending, 30*m),
+		}, "verdict reaction comment last word pending"},
 		{"a token before all that is due", map[string]forge.PendingWrite{
 			"verdict": at(forge.WorthVerdict, 20*m), "token": at(forge.WorthCredential, 0),
 		}, "token verdict"},
@@ -99,5 +97,33 @@ func TestBeforeIsAnOrder(t *testing.T) {
 		if a.Before(b, start) && b.Before(c, start) && !a.Before(c, start) {
 			t.Fatalf("%v before %v before %v, but not the first before the last", a, b, c)
 		}
+	}
+}
+
+// TestACrowdIsNotAnnounced: as soon as more heads wait for their verdicts than a crowd
+// has, and until no other one is left, statuses that only announce verdicts are held back.
+func TestACrowdIsNotAnnounced(t *testing.T) {
+	var q forge.WriteQueue[string]
+	q.Add(forge.PendingWrite{Worth: forge.WorthPending, Pushed: start}, "pending")
+	first := func() string {
+		name, _, ok := q.First(start)
+		if !ok {
+			return ""
+		}
+		return name
+	}
+	for _, step := range []struct {
+		awaited int
+		want    string
+	}{{1, "pending"}, {7, "pending"}, {1, ""}, {-1, ""}, {-6, ""}, {-1, "pending"}, {7, "pending"}, {1, ""}, {-9, "pending"}} {
+		q.Await(step.awaited)
+		if got := first(); got != step.want {
+			t.Errorf("after %+d heads the first write is %q, want %q", step.awaited, got, step.want)
+		}
+	}
+	q.Await(9)
+	q.Add(forge.PendingWrite{Worth: forge.WorthSuperseded, Pushed: start}, "last word")
+	if got := first(); got != "last word" {
+		t.Errorf("the first write in a crowd is %q, want the last word", got)
 	}
 }

@@ -51,6 +51,13 @@ func sending(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Await notes that a head waits for its verdict, until end is called once. While many wait,
+// no status that only announces a verdict is written.
+func (c *Client) Await() (end func()) {
+	c.transport.turns.await(1)
+	return func() { c.transport.turns.await(-1) }
+}
+
 // writeTurns are granted one at a time, with the pause that the forge requires. They are
 // safe for concurrent use.
 type writeTurns struct {
@@ -106,13 +113,13 @@ func (t *writeTurns) distance(ctx context.Context) (waited bool, err error) {
 	return true, t.clock.Sleep(ctx, gap)
 }
 
-// passed gives the turn back if a write with precedence has arrived meanwhile, and
-// reports whether it did.
+// passed gives the turn back if a write with precedence has arrived meanwhile, or if the
+// write is held back by now, and reports whether it did.
 func (t *writeTurns) passed(write PendingWrite) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.clock.Now()
-	if _, first, ok := t.queue.First(now); !ok || !first.Before(write, now) {
+	if _, first, ok := t.queue.First(now); !t.queue.Holds(write) && (!ok || !first.Before(write, now)) {
 		return false
 	}
 	t.taken = false
@@ -137,6 +144,14 @@ func (t *writeTurns) Release(after time.Duration) {
 		t.free = next
 	}
 	t.taken = false
+	t.grant()
+}
+
+// await adds n to the number of heads that wait for their verdicts.
+func (t *writeTurns) await(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue.Await(n)
 	t.grant()
 }
 

@@ -51,6 +51,11 @@ func (l *listener) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // written runs writes in virtual time and gives what the forge heard.
 func written(t *testing.T, away map[string]int, do func(context.Context, *github.Client, *sync.WaitGroup)) (heard []string) {
+	return writtenBy(t, away, func(ctx context.Context, c *forge.Client, group *sync.WaitGroup) { do(ctx, c.REST(), group) })
+}
+
+// writtenBy is written with the whole client.
+func writtenBy(t *testing.T, away map[string]int, do func(context.Context, *forge.Client, *sync.WaitGroup)) (heard []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{begin: time.Now(), away: away}
@@ -59,7 +64,7 @@ func written(t *testing.T, away map[string]int, do func(context.Context, *github
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
-		do(t.Context(), client.REST(), &group)
+		do(t.Context(), client, &group)
 		group.Wait()
 		heard = slices.Clone(l.heard)
 	})
@@ -95,6 +100,38 @@ func TestWritesGoByWorth(t *testing.T) {
 		write("newest-verdict", forge.WorthVerdict, 1500*time.Millisecond)
 	})
 	want := []string{"0s first", "2s newest-verdict", "4s new-verdict", "6s old-verdict", "8s comment", "10s pending"}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestACrowdGetsItsVerdictsFirst: an announcement that has its turn gives it back when many
+// heads come to wait, and is written when they have their verdicts.
+func TestACrowdGetsItsVerdictsFirst(t *testing.T) {
+	heard := writtenBy(t, nil, func(ctx context.Context, c *forge.Client, group *sync.WaitGroup) {
+		write := func(sha string, worth forge.WriteWorth) {
+			ctx := forge.WithWrite(ctx, forge.PendingWrite{Worth: worth})
+			group.Go(func() {
+				if err := status(ctx, c.REST(), sha); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		write("first", forge.WorthVerdict)
+		write("pending", forge.WorthPending)
+		time.Sleep(1500 * time.Millisecond) // it has the turn, and keeps the distance
+		var ends []func()
+		for range 9 {
+			ends = append(ends, c.Await())
+		}
+		time.Sleep(10 * time.Second)
+		write("verdict", forge.WorthVerdict)
+		for _, end := range ends {
+			end()
+		}
+	})
+	want := []string{"0s first", "11.5s verdict", "13.5s pending"}
 	if diff := cmp.Diff(want, heard); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -371,6 +371,9 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	if err != nil {
 		return nil, nil, err
 	}
+	if r.Client != nil {
+		defer r.Client.Await()()
+	}
 	said := r.announce(ctx, late)
 	came, err := r.judge(ctx, last, said)
 	said.end()

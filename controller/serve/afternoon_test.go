@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -35,6 +36,8 @@ type afternoon struct {
 	pushes int
 	within time.Duration
 	takes  time.Duration // to judge a head
+	// lasts is the time after the last push. Defaults to 15 minutes.
+	lasts time.Duration
 	// unasked says that the forge does not answer who asks for a check run again.
 	unasked bool
 }
@@ -47,6 +50,7 @@ type pushed struct {
 	replaced time.Duration // after so long by another one; 0 for never
 	writes   []string      // to the head, without comments
 	verdict  time.Duration
+	pending  []time.Time // when its verdict was announced
 }
 
 // history makes a repository with a commit for each push.
@@ -112,7 +116,7 @@ func (a afternoon) run(t *testing.T) (all []pushed, times []time.Time, comments 
 				f.Inject(forgetest.Fault{Path: "/check-suites", Status: http.StatusBadGateway, Times: -1})
 			}
 			all = a.push(t, f, s, push{folder: folder, main: main, heads: heads})
-			time.Sleep(15 * time.Minute)
+			time.Sleep(cmp.Or(a.lasts, 15*time.Minute))
 		})
 		end()
 		times = heard.times()
@@ -210,6 +214,9 @@ func (a afternoon) push(t *testing.T, f *forgetest.Forge, s *serve.Server, p pus
 func (a afternoon) look(f *forgetest.Forge, p *pushed) {
 	for _, s := range f.Statuses(p.sha) {
 		p.writes = append(p.writes, strings.TrimPrefix(s.Context, "gavel/")+" "+s.State)
+		if s.State == "pending" {
+			p.pending = append(p.pending, s.Created)
+		}
 		if s.Context == "gavel/verdict" && s.State != "pending" {
 			p.verdict = s.Created.Sub(p.at)
 		}
@@ -268,5 +275,47 @@ func TestManyPushAtOnce(t *testing.T) {
 				t.Errorf("%d writes for %d heads", writes, len(all))
 			}
 		})
+	}
+}
+
+// TestABurstIsNotAnnounced: of 51 heads that are pushed within ten seconds none gets a
+// pending status while another one waits for its verdict, however long judging takes.
+func TestABurstIsNotAnnounced(t *testing.T) {
+	all, _, _ := afternoon{pulls: 51, pushes: 51, within: 10 * time.Second, takes: 20 * time.Second}.run(t)
+	pending := 0
+	for _, p := range all {
+		pending += len(p.pending)
+		for _, at := range p.pending {
+			for _, other := range all {
+				if other.number != p.number && other.at.Add(other.verdict).After(at) {
+					t.Errorf("#%d is announced %v before the verdict of #%d", p.number, other.at.Add(other.verdict).Sub(at), other.number)
+				}
+			}
+		}
+		if p.verdict <= 0 {
+			t.Errorf("#%d has no verdict: %q", p.number, p.writes)
+		}
+	}
+	if pending > 2 { // the two statuses of the last one, for which nobody waits
+		t.Errorf("%d pending statuses", pending)
+	}
+}
+
+// TestManyMoreOpenThanFit: a server that finds more open pull requests than it handles at
+// once writes a verdict for each of them in the time that the writes need, and announces
+// none of them.
+func TestManyMoreOpenThanFit(t *testing.T) {
+	a := afternoon{pulls: 200, pushes: 200, within: 10 * time.Second, takes: 2 * time.Second, lasts: 20 * time.Minute}
+	all, times, comments := a.run(t)
+	var last time.Duration
+	for _, p := range all {
+		if joined := strings.Join(p.writes, ", "); joined != "verdict success, validate success" {
+			t.Errorf("the head of #%d has %s", p.number, joined)
+		}
+		last = max(last, p.verdict)
+	}
+	needed := time.Duration(len(times)) * 1300 * time.Millisecond // an answer and the distance to the next write
+	if comments != a.pulls || last > needed {
+		t.Errorf("%d writes, %d comments, the last verdict after %v; want %d comments and at most %v", len(times), comments, last, a.pulls, needed)
 	}
 }
