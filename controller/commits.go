@@ -58,6 +58,8 @@ type CommitSides struct {
 	// FirstSeen is the time when head was first seen: a case with an agent of unknown
 	// version is asked once per head. The zero time asks again.
 	FirstSeen time.Time
+	// Push is the field of the [controller.Request].
+	Push int
 }
 
 // PrepareCommits plans one commit against another. The configuration of Rules decides for both
@@ -69,7 +71,7 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 		return nil, err
 	}
 	req := Request{
-		Head: head, Making: c.Making, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Making: c.Making, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, Push: c.Push, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.FirstSeen.IsZero() {

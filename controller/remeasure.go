@@ -83,7 +83,7 @@ func (p *Prepared) comparison() *remeasure.Comparison {
 		return nil
 	}
 	return &remeasure.Comparison{
-		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger, Improvements: p.req.Improvements,
+		Rows: p.comparedRows(), HeadConfig: cfg, BaseConfig: p.req.Base.Config, Ledger: p.req.Ledger, Improvements: p.req.Improvements, Push: p.req.Push,
 		Limited: p.req.asks(),
 		Required: func(key string) bool {
 			return slices.ContainsFunc(cfg.Gate.Required, func(glob string) bool { return wildcard.Match(glob, key) })

@@ -118,6 +118,9 @@ type Request struct {
 	Once bool
 	// Improvements also measures improved cases again.
 	Improvements bool
+	// Push is the number of head among the heads of its pull request, from 1; 0 if it
+	// belongs to none.
+	Push int
 
 	// Ledger is nil if nothing is stored: then nothing is known.
 	Ledger *ledger.Ledger

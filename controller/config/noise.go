@@ -14,6 +14,8 @@ type Noise struct {
 	Confirm string
 	// Alpha is the chance of a false alarm.
 	Alpha float64
+	// Over is push or pull_request: what Alpha is the chance for.
+	Over string
 	// Samples is how often a case is measured again at head at most.
 	Samples int
 	// History is how far back stored results of base count.
@@ -29,10 +31,13 @@ type Noise struct {
 	NewRuns, NewPass int
 }
 
-// The values of Noise.Confirm, Noise.Flaky and Noise.Cluster.
+// The values of Noise.Confirm, Noise.Over, Noise.Flaky and Noise.Cluster.
 const (
 	ConfirmAuto = "auto"
 	ConfirmOff  = "off"
+
+	OverPush        = "push"
+	OverPullRequest = "pull_request"
 
 	FlakyReport = "report"
 	FlakyIgnore = "ignore"
@@ -46,7 +51,7 @@ const (
 // Defaulted returns the settings with defaults for those that are not set.
 func (n Noise) Defaulted() Noise {
 	n.Confirm, n.Flaky = cmp.Or(n.Confirm, ConfirmAuto), cmp.Or(n.Flaky, FlakyReport)
-	n.Cluster = cmp.Or(n.Cluster, ClusterCase)
+	n.Cluster, n.Over = cmp.Or(n.Cluster, ClusterCase), cmp.Or(n.Over, OverPush)
 	n.Alpha, n.Samples = cmp.Or(n.Alpha, 0.05), cmp.Or(n.Samples, 12)
 	n.History = cmp.Or(n.History, 14*day)
 	n.NewRuns, n.NewPass = cmp.Or(n.NewRuns, 3), cmp.Or(n.NewPass, 1)
@@ -57,6 +62,7 @@ func (n Noise) Defaulted() Noise {
 type noiseForm struct {
 	Confirm string   `json:"confirm"`
 	Alpha   float64  `json:"alpha"`
+	Over    string   `json:"over"`
 	Samples int      `json:"samples"`
 	History duration `json:"history"`
 	Nightly bool     `json:"nightly"`
@@ -69,7 +75,7 @@ type noiseForm struct {
 }
 
 func (f noiseForm) value() Noise {
-	return Noise{f.Confirm, f.Alpha, f.Samples, time.Duration(f.History), f.Nightly, f.Flaky, f.Cluster, f.New.Runs, f.New.Pass}
+	return Noise{f.Confirm, f.Alpha, f.Over, f.Samples, time.Duration(f.History), f.Nightly, f.Flaky, f.Cluster, f.New.Runs, f.New.Pass}
 }
 
 // noise refuses mistakes that the schema cannot find.
@@ -94,6 +100,7 @@ func (n Noise) Looser(head Noise) []string {
 	}
 	add(base.Confirm == ConfirmOff && head.Confirm != ConfirmOff, "confirm", base.Confirm, head.Confirm)
 	add(head.Alpha < base.Alpha, "alpha", base.Alpha, head.Alpha)
+	add(base.Over == OverPush && head.Over == OverPullRequest, "over", base.Over, head.Over)
 	add(head.Samples < base.Samples, "samples", base.Samples, head.Samples)
 	add(base.Flaky == FlakyFail && head.Flaky != FlakyFail, "flaky", base.Flaky, head.Flaky)
 	width := func(n Noise) int { return slices.Index([]string{ClusterCase, ClusterFixture, ClusterGroup}, n.Cluster) }

@@ -39,12 +39,12 @@ func noiseOf(t *testing.T, text string) (config.Noise, string) {
 
 func TestNoise(t *testing.T) {
 	silent, without := noiseOf(t, "")
-	want := config.Noise{Confirm: "auto", Alpha: 0.05, Samples: 12, History: 14 * 24 * time.Hour, Flaky: "report", Cluster: "case", NewRuns: 3, NewPass: 1}
+	want := config.Noise{Confirm: "auto", Alpha: 0.05, Over: "push", Samples: 12, History: 14 * 24 * time.Hour, Flaky: "report", Cluster: "case", NewRuns: 3, NewPass: 1}
 	if diff := cmp.Diff(want, silent.Defaulted()); diff != "" {
 		t.Error(diff)
 	}
-	set, with := noiseOf(t, "noise: {confirm: off, alpha: 0.01, samples: 16, history: 7d, nightly: true, flaky: fail, cluster: group, new: {runs: 5, pass: 4}}")
-	want = config.Noise{Confirm: "off", Alpha: 0.01, Samples: 16, History: 7 * 24 * time.Hour, Nightly: true, Flaky: "fail", Cluster: "group", NewRuns: 5, NewPass: 4}
+	set, with := noiseOf(t, "noise: {confirm: off, alpha: 0.01, over: pull_request, samples: 16, history: 7d, nightly: true, flaky: fail, cluster: group, new: {runs: 5, pass: 4}}")
+	want = config.Noise{Confirm: "off", Alpha: 0.01, Over: "pull_request", Samples: 16, History: 7 * 24 * time.Hour, Nightly: true, Flaky: "fail", Cluster: "group", NewRuns: 5, NewPass: 4}
 	if diff := cmp.Diff(want, set.Defaulted()); diff != "" {
 		t.Error(diff)
 	}
@@ -62,6 +62,8 @@ func TestLooserNoise(t *testing.T) {
 		{"", "noise: {confirm: off}", ""},
 		{"", "noise: {alpha: 0.01}", "noise.alpha 0.05 → 0.01"},
 		{"", "noise: {alpha: 0.1}", ""},
+		{"", "noise: {over: pull_request}", "noise.over push → pull_request"},
+		{"noise: {over: pull_request}", "", ""},
 		{"noise: {samples: 16}", "noise: {samples: 8}", "noise.samples 16 → 8"},
 		{"noise: {flaky: fail}", "noise: {flaky: ignore}", "noise.flaky fail → ignore"},
 		{"", "noise: {cluster: group}", "noise.cluster case → group"},

@@ -24,7 +24,7 @@
 // No call uses a stored measurement, or one that was looked at in order to choose what
 // to measure: stored measurements and the first one at head choose, and fresh pairs
 // call. If a pull request changes nothing, the chance of any call is at most α for each
-// evaluated head: 4/5 of α for the cases together, 1/5 for their means. The bound needs
+// evaluated head, or for all heads of a pull request together: 4/5 of α for the cases together, 1/5 for their means. The bound needs
 // cases that fail independently of each other, and pairs whose measurements are taken at
 // about the same time. It does not need a valid history. Stopping early loses
 // differences and never adds one.
@@ -35,6 +35,7 @@ package confirm
 
 import (
 	"iter"
+	"math"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -108,6 +109,9 @@ type Options struct {
 	// Alpha is the chance of a false alarm in a pull request that changes
 	// nothing. Defaults to 0.05.
 	Alpha float64
+	// Push, if not 0, makes Alpha the chance over all pushes of the pull request, of
+	// which this is the Push-th: it may spend [Spent] of Alpha.
+	Push int
 	// Looks is how many reruns at head a case gets at most to be called, and as many
 	// again, and a third, if its history chose it. Defaults to 12.
 	Looks int
@@ -132,6 +136,15 @@ type Options struct {
 	Width int
 }
 
+// Spent returns the share of alpha that the push-th push of a pull request may spend,
+// push being at least 1: 6/(π²·push²) of it. The shares of all pushes add up to alpha, as
+// the sum of 1/k² is π²/6 (L. Euler, De summis serierum reciprocarum, 1740), so that by
+// Boole's inequality the chance of an alarm in any of them is at most alpha.
+func Spent(alpha float64, push int) float64 {
+	k := float64(push)
+	return alpha * 6 / (math.Pi * math.Pi * k * k)
+}
+
 // A Rule says how many of how many runs have to pass.
 type Rule struct{ Runs, Pass int }
 
@@ -139,6 +152,9 @@ type Rule struct{ Runs, Pass int }
 func (o Options) withDefaults() Options {
 	if o.Alpha == 0 {
 		o.Alpha = 0.05
+	}
+	if o.Push > 0 {
+		o.Alpha = Spent(o.Alpha, o.Push)
 	}
 	if o.Looks == 0 {
 		o.Looks = 12

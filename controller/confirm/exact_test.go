@@ -1,6 +1,7 @@
 package confirm_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
@@ -101,6 +102,55 @@ func TestAlphaIsNeverExceeded(t *testing.T) {
 				t.Errorf("the largest chance of a call is %.4f, want at least %.4f", worst, tt.some)
 			}
 		})
+	}
+}
+
+// TestAlphaOverPushes: however often a pull request that changes nothing is pushed, the
+// chance that any of its pushes is called is at most α, where each push alone has it.
+func TestAlphaOverPushes(t *testing.T) {
+	const alpha, pushes = .9, 6
+	options := confirm.Options{Alpha: alpha, Looks: 2}
+	chance := func(push int, q float64) (called float64) {
+		options.Push = push
+		c := &chooser{chance: 1}
+		for more := true; more; more = c.next() {
+			if alarmed(c, options, 0, [2][]float64{nil, {q}}) {
+				called += c.chance
+			}
+		}
+		return called
+	}
+	for _, q := range []float64{.3, .5, .7, .9} {
+		never, neverAlone := 1.0, 1.0
+		for push := 1; push <= pushes; push++ {
+			never *= 1 - chance(push, q)
+			neverAlone *= 1 - chance(0, q)
+		}
+		if 1-never > alpha {
+			t.Errorf("at %v the chance of an alarm in %d pushes is %.4f", q, pushes, 1-never)
+		}
+		if never <= neverAlone {
+			t.Errorf("at %v pushes that share alpha alarm as often as others: %.4f and %.4f", q, 1-never, 1-neverAlone)
+		}
+	}
+}
+
+// TestSpent: the first push keeps 61 % of alpha, the tenth a hundredth of that, and all
+// of them together spend alpha. The sum of 1/k² up to n is π²/6 − 1/n + O(1/n²).
+func TestSpent(t *testing.T) {
+	if got := confirm.Spent(.05, 1); math.Abs(got-.0303963551) > 1e-9 { // .05·6/π²
+		t.Errorf("the first push spends %.10f", got)
+	}
+	if got, want := confirm.Spent(.05, 10), confirm.Spent(.05, 1)/100; math.Abs(got-want) > 1e-12 {
+		t.Errorf("the tenth push spends %v, want %v", got, want)
+	}
+	const n = 100_000
+	sum := 0.0
+	for k := 1; k <= n; k++ {
+		sum += confirm.Spent(1, k)
+	}
+	if rest := 6 / (math.Pi * math.Pi * n); math.Abs(sum+rest-1) > 1e-8 {
+		t.Errorf("%d pushes spend %.10f of alpha, want %.10f", n, sum, 1-rest)
 	}
 }
 

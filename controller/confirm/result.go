@@ -101,6 +101,10 @@ type Result struct {
 	// Stale says that base today differs from its stored outcomes, so that its history
 	// should begin again with the fresh ones.
 	Stale bool
+	// Alpha is the chance of a false alarm that this comparison may have, and Push the
+	// push whose share of the team's alpha that is; 0 if it is all of it.
+	Alpha float64
+	Push  int
 	// Exhausted says that the budget left something out; Complete that nothing
 	// is left to measure.
 	Exhausted, Complete bool
@@ -135,7 +139,7 @@ func (d *decision) result() Result {
 	}
 	return Result{
 		Findings: d.findings, Mean: d.mean, Scores: d.scores, Limits: d.limitResults(), Interval: d.interval(), Measurements: d.spent, Retaken: d.retaken, Outages: d.over,
-		Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
+		Alpha: d.options.Alpha, Push: d.options.Push, Stale: d.stale, Exhausted: d.exhausted, Complete: d.complete && !d.exhausted,
 	}
 }
 

@@ -51,7 +51,10 @@ type Comparison struct {
 	Required func(key string) bool
 	// Improvements also measures improved cases again.
 	Improvements bool
-	Ledger       *ledger.Ledger
+	// Push is the number of this head among the heads of its pull request, from 1; 0
+	// outside of pull requests.
+	Push   int
+	Ledger *ledger.Ledger
 	// Apart is the maximum time between the first outcomes of the sides that count as
 	// taken at the same time, unless one sample takes longer. Defaults to [run.Apart].
 	Apart time.Duration
@@ -107,8 +110,12 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 // options returns the configured options.
 func (c *Comparison) options() confirm.Options {
 	settings, rule := c.HeadConfig.Noise.Defaulted(), c.HeadConfig.Gate.FailOn
+	push := 0
+	if settings.Over == config.OverPullRequest {
+		push = max(1, c.Push)
+	}
 	return confirm.Options{
-		Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
+		Push: push, Alpha: settings.Alpha, Looks: settings.Samples, New: confirm.Rule{Runs: settings.NewRuns, Pass: settings.NewPass},
 		// The run's budget bounds the calls themselves. A bound here would make the
 		// requests depend on the point of an interruption.
 		Budget: -1, Improvements: c.Improvements, Scores: c.HeadConfig.Gate.Scores == config.ScoresFail,

@@ -66,6 +66,10 @@ type Noise struct {
 	// were made while others were. Outages are the windows of time of these.
 	Retaken int      `json:"retaken,omitempty"`
 	Outages []outage `json:"outages,omitempty"`
+	// Alpha is the chance of a false alarm that the comparison may have, and Push the push
+	// whose share of the team's alpha that is; 0 if each push has all of it.
+	Alpha float64 `json:"alpha"`
+	Push  int     `json:"push,omitempty"`
 	// Complete means that nothing was left to measure; Why is the obstacle otherwise.
 	Complete bool   `json:"complete"`
 	Why      string `json:"why,omitempty"`
@@ -172,7 +176,7 @@ func (all *NoiseFindings) Summary() *Noise {
 		outages = append(outages, outage(o))
 	}
 	return &Noise{
-		Outages:      outages,
+		Outages: outages, Alpha: all.Alpha, Push: all.Push,
 		Measurements: all.Measurements, Retaken: all.Retaken, Complete: all.Complete, Why: all.Why, Stale: all.Stale, SavedCalls: all.SavedCalls,
 		Mean:   noiseMean{State: string(m.State), Called: m.Called, P: m.P, Worse: m.Worse, Better: m.Better},
 		Scores: noiseScores{State: string(s.State), Called: s.Called, P: s.P, Fall: s.Fall},

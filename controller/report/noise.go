@@ -115,7 +115,11 @@ func (r *Report) verdictLine() string {
 	if fell := r.ScoresFell(); fell != "" {
 		parts = append(parts, fell)
 	}
-	return strings.Join(parts, ", ")
+	said := strings.Join(parts, ", ")
+	if push := r.Remeasured.Push; push > 1 {
+		said += fmt.Sprintf("; push %d of this pull request, decided at alpha %s", push, shortP(r.Remeasured.Alpha))
+	}
+	return said
 }
 
 // Unconfirmed counts the cases that were worse once and not confirmed by reruns: "3

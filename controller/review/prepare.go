@@ -200,9 +200,13 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	if err != nil {
 		return found, err
 	}
+	push, err := r.push(ctx, seen)
+	if err != nil {
+		return found, err
+	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
 		Repo: at.repo, Making: r.making(), Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, MaxNew: r.maxNew(),
+		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, Push: push, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err
@@ -211,6 +215,22 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	found.comment(prepared.Head().Config)
 	found.groups, err = r.groups(prepared)
 	return found, err
+}
+
+// push returns the number of the head among the heads of its pull request, in the order
+// in which they were seen first; 0 for a branch. A head that comes back keeps its number.
+func (r *Review) push(ctx context.Context, seen time.Time) (int, error) {
+	if r.number == 0 {
+		return 0, nil
+	}
+	heads, err := r.Ledger.Heads(ctx, r.Known, r.number)
+	n := 1
+	for sha, at := range heads {
+		if at.Before(seen) || at.Equal(seen) && sha < r.head {
+			n++
+		}
+	}
+	return n, err
 }
 
 // allow adds which parts of the plan may run, and the report's remarks about that.
