@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,10 +111,13 @@ func oneOfItsCommands(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	var names []string
+	path := cmd.CommandPath()
 	for _, c := range cmd.Commands() {
+		if slices.Contains(c.SuggestFor, args[0]) {
+			return usageError("unknown command %q; did you mean %s?", path+" "+args[0], c.CommandPath())
+		}
 		names = append(names, c.Name())
 	}
-	path := cmd.CommandPath()
 	return usageError("unknown command %q; %s", path+" "+args[0], strings.TrimSpace(suggest.DidYouMean(args[0], names)+" "+path+" --help lists all"))
 }
 

@@ -158,6 +158,9 @@ var mistakes = []mistake{
 	{name: "a configuration of promptfoo is read", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig + "aliases: {\"openai:gpt\": bot}\n",
 		"promptfooconfig.yaml": "prompts: [hi]\nproviders: [\"openai:gpt\"]\ntests: [{assert: [{type: contains, value: hello}]}]\n", "test_definitions/.keep": " "},
 		args: "run", says: []string{"1 case: 1 passed"}},
+	{name: "the word of other tools for a run", args: "test", code: exitUsage, says: []string{`unknown command "gavel test"; did you mean gavel run?`}},
+	{name: "another one, with a flag", args: "eval --base main", code: exitUsage, says: []string{`unknown command "gavel eval"; did you mean gavel run?`}},
+	{name: "the word of other tools for pages", args: "view", code: exitUsage, says: []string{"did you mean gavel ui?"}},
 	{name: "days in a duration", args: "ledger gc --max-age 90d", says: []string{"removed: "}},
 	{name: "a format that does not exist", args: "schema foo", code: exitUsage, says: []string{`unknown format "foo"; known: testcase, `}, never: []string{"  known"}},
 	{name: "an old key of the command line", args: "run --fromat json", code: exitUsage, says: []string{"unknown flag: --fromat"}},
@@ -220,8 +223,8 @@ func TestAnAddressThatIsWrong(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	for _, tt := range []struct{ address, want string }{
-		{"http://127.0.0.1:1", "error: target bot: 127.0.0.1:1: "},
-		{server.URL, "404 Not Found: 404 page not found; is the address in gavel.yaml right?"},
+		{"http://127.0.0.1:1", "127.0.0.1:1: connect: connection refused = start it, or correct the address in gavel.yaml:3"},
+		{server.URL, "404 Not Found: 404 page not found = is the address in gavel.yaml:3 right?"},
 	} {
 		dir := t.TempDir()
 		gittest.Init(t, dir, "main")

@@ -26,8 +26,9 @@ type runFlags struct {
 func runCommand(a *App) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run [KEY-GLOB|PATH...]",
-		Short: "Run affected cases that have no stored verdict, and report",
+		Use:        "run [KEY-GLOB|PATH...]",
+		SuggestFor: []string{"test", "tests", "eval", "evals", "evaluate", "check"},
+		Short:      "Run affected cases that have no stored verdict, and report",
 		Example: `  gavel run
   gavel run test_definitions/refund.yaml
   gavel run --base main 'support/**'

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -54,7 +55,12 @@ func newOutcome(cfg config.Target, w *wire, reply target.Reply, failed error) tr
 		o.Provider = cfg.Preset
 	}
 	if failed != nil {
-		o.Error, o.Hint = failed.Error(), hint(cfg, w.got)
+		o.Error = failed.Error()
+		var fault *target.Error
+		if errors.As(failed, &fault) {
+			o.Hint = fault.Hint
+			o.Error = strings.TrimSuffix(o.Error, "; "+fault.Hint)
+		}
 		return o
 	}
 	o.Hint = objectHint(cfg, w.got)

@@ -152,7 +152,7 @@ func TestTryHints(t *testing.T) {
 		var asked struct{ Question string }
 		raw, err := io.ReadAll(r.Body)
 		switch {
-		case err != nil || json.Unmarshal(raw, &asked) != nil || r.Header.Get("X-Api-Key") != "key of this test":
+		case err != nil || json.Unmarshal(raw, &asked) != nil || r.Header.Get("X-Token") != "key of this test":
 			http.Error(w, `{"detail": "no token"}`, http.StatusUnauthorized)
 		case asked.Question == "":
 			http.Error(w, `{"detail": "question is missing"}`, http.StatusUnprocessableEntity)
@@ -163,10 +163,10 @@ func TestTryHints(t *testing.T) {
 	t.Cleanup(agent.Close)
 	dir, target := t.TempDir(), `provider: http, url: "`+agent.URL+`"`
 	gittest.Init(t, dir, "master")
-	for _, want := range []string{"headers: {X-Api-Key: {value_env: AGENT_KEY}}", `body: {question: "{{message}}"}`, "reply: $.data.answer"} {
+	for _, want := range []string{"headers: {X-Token: {value_env: AGENT_TOKEN}}", `body: {question: "{{message}}"}`, "reply: $.data.answer"} {
 		gittest.Commit(t, dir, oneTarget(target))
-		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
-		if code != exitGate || !strings.Contains(stdout, want+" at the target") && !strings.Contains(stdout, "such as "+want) {
+		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_TOKEN": "key of this test"}, "bot", "How long?")
+		if code != exitGate || !strings.Contains(stdout, want) {
 			t.Fatalf("with %s: exit code %d, want %q\n%s%s", target, code, want, stdout, stderr)
 		}
 		target += ", " + want
@@ -174,7 +174,7 @@ func TestTryHints(t *testing.T) {
 	const object = "the text is an object; a text in it is at reply: $.data.answer"
 	for _, tt := range []struct{ path, want string }{{"reply: $.data.answer", "text        Thirty days."}, {"reply: $.data", object}} {
 		gittest.Commit(t, dir, oneTarget(strings.Replace(target, "reply: $.data.answer", tt.path, 1)))
-		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_KEY": "key of this test"}, "bot", "How long?")
+		stdout, stderr, code := try(t, dir, map[string]string{"AGENT_TOKEN": "key of this test"}, "bot", "How long?")
 		if code != exitPass || !strings.Contains(stdout, tt.want) || strings.Contains(stdout, object) != (tt.want == object) {
 			t.Errorf("with all that was said and %s: exit code %d, want %q\n%s%s", tt.path, code, tt.want, stdout, stderr)
 		}

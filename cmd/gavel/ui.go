@@ -37,9 +37,10 @@ const usualListen = "127.0.0.1:8080"
 func uiCommand(a *App) *cobra.Command {
 	listen, noBrowser := usualListen, false
 	cmd := &cobra.Command{
-		Use:   "ui",
-		Short: "Show runs, cases and their history in a browser",
-		Args:  noArgs,
+		Use:        "ui",
+		SuggestFor: []string{"view", "show", "open"},
+		Short:      "Show runs, cases and their history in a browser",
+		Args:       noArgs,
 		Example: `  gavel ui
   gavel ui --listen 127.0.0.1:9000 --no-browser`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -154,6 +154,9 @@ type Target struct {
 
 	// URL is the endpoint of an http target.
 	URL string
+	// AddressAt is the place of its url, url_template or base_url; zero if gavel.yaml has
+	// none.
+	AddressAt schema.Position `json:"-"`
 	// Model and BaseURL are of a model provider, API (chat or responses) of
 	// openai.
 	Model   string

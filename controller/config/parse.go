@@ -37,6 +37,11 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 		if len(t.Tools) > 0 {
 			t.ToolsAt = doc.At("targets", name, "tools")
 		}
+		for _, field := range []string{"url", "url_template", "base_url"} {
+			if doc.Has("targets", name, field) {
+				t.AddressAt = doc.At("targets", name, field)
+			}
+		}
 		if t.SystemPrompt != (schema.TargetPrompt{}) {
 			t.SystemPrompt.At = doc.At("targets", name, "system_prompt")
 		}

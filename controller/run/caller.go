@@ -209,7 +209,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case errors.As(s.err, &down) && past.last != nil:
-		return 0, fmt.Errorf("%w%s", past.last, attempts(past.n-1))
+		return 0, after(past.last, past.n-1)
 	case errors.As(s.err, &late):
 		return 0, c.timeout(past.name, past.n-1, past.last)
 	case s.awaited:
@@ -223,7 +223,7 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 	case s.throttled:
 		past.refusals++
 	case past.n-past.refusals == maxTries:
-		return 0, fmt.Errorf("%w%s", s.err, attempts(past.n))
+		return 0, after(s.err, past.n)
 	}
 	past.last = s.err
 	if s.held {
@@ -238,12 +238,12 @@ func (c *caller) retry(ctx context.Context, past *tries, s sending) (time.Durati
 
 // timeout returns the error of a call beyond its timeout, with the previous failure.
 func (c *caller) timeout(name string, n int, last error) error {
-	why := ""
 	var fault *target.Error
 	if errors.As(last, &fault) && fault.Err == nil {
-		why = ": " + fault.Message
+		// The time may not be over yet: a further try would begin too late.
+		return lateError(fmt.Sprintf("target %s: no answer within %s%s: %s", name, c.allowed, attempts(n), fault.Said()))
 	}
-	return lateError(fmt.Sprintf("target %s timed out after %s%s%s", name, c.allowed, attempts(n), why))
+	return lateError(fmt.Sprintf("target %s timed out after %s%s", name, c.allowed, attempts(n)))
 }
 
 // A lateError reports an exceeded timeout.
@@ -251,6 +251,17 @@ type lateError string
 
 // Error names the target and the previous failure.
 func (e lateError) Error() string { return string(e) }
+
+// after returns the error of the last of n tries.
+func after(err error, n int) error {
+	fault, ok := err.(*target.Error)
+	if !ok {
+		return fmt.Errorf("%w%s", err, attempts(n))
+	}
+	last := *fault
+	last.Message += attempts(n)
+	return &last
+}
 
 func attempts(n int) string {
 	if n <= 1 {
@@ -284,7 +295,7 @@ func (s *sending) outcome(ctx context.Context) limit.Outcome {
 	s.retry = fault.Retry
 	s.throttled = fault.Retry && fault.Status == http.StatusTooManyRequests
 	s.held = s.throttled || fault.Retry && fault.After > 0
-	out := limit.Outcome{After: fault.After, Message: fault.Message}
+	out := limit.Outcome{After: fault.After, Message: fault.Said()}
 	switch {
 	case s.late:
 		out.Kind = limit.Failed

@@ -390,11 +390,11 @@ func TestWaitsCountIntoTheTimeout(t *testing.T) {
 		within time.Duration
 		reason string
 	}{
-		{"the provider's", status(429, "30"), 0, 1, time.Second, "target bot timed out after 10s: 429 Too Many Requests"},
+		{"the provider's", status(429, "30"), 0, 1, time.Second, "target bot: no answer within 10s: 429 Too Many Requests"},
 		{"between two attempts", func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(9*time.Second + 700*time.Millisecond)
 			status(500, "")(w, r)
-		}, 0, 1, 10 * time.Second, "target bot timed out after 10s: 500 Internal Server Error"},
+		}, 0, 1, 10 * time.Second, "target bot: no answer within 10s: 500 Internal Server Error"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

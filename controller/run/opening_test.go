@@ -86,7 +86,7 @@ func TestNoNaturalEnd(t *testing.T) {
 		c.Policy.MaxTurns = tt.maxTurns
 		out := s.hold(t, c)
 		reason := out.Result.Reason
-		if out.Result.Verdict != verdict.Error || !strings.Contains(reason, "target bot timed out after 1m0s") ||
+		if out.Result.Verdict != verdict.Error || !strings.Contains(reason, "target bot: no answer within 1m0s: busy") ||
 			strings.Contains(reason, "no natural end: neither side ended the conversation after 2 replies") != tt.natural {
 			t.Errorf("%s: the result is %+v, want the error that it timed out, and has no natural end: %v", tt.name, out.Result, tt.natural)
 		}

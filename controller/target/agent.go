@@ -133,7 +133,7 @@ func hasMessages(data []byte) bool {
 // input.
 func agentReply(data []byte) (Reply, error) {
 	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' {
-		return Reply{}, fmt.Errorf("the reply is not a JSON object with messages: %s", data)
+		return Reply{}, errors.New("the reply is not a JSON object with messages")
 	}
 	var in agentTurn
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -148,13 +148,21 @@ func TestHTTPErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    Error
 	}{
-		{"error page", status(200, "<html>"), Error{Status: 200, Message: "not a JSON object with messages: <html>"}},
-		{"empty", status(200, ""), Error{Status: 200, Message: "not a JSON object"}},
+		{"error page", status(200, "<html>"), Error{Status: 200, Message: "the reply is a page and not JSON: <html>; does a sign-in or a proxy answer in the place of the agent?"}},
+		{"a page with a title", status(404, "<!DOCTYPE html><title>Gone</title><p>long"), Error{Status: 404, Message: "404 Not Found: Gone; is the address in gavel.yaml right?"}},
+		{"empty", status(200, ""), Error{Status: 200, Message: `the reply is empty; the agent has to answer {"messages": [`}},
+		{"text", status(200, "30 days"), Error{Status: 200, Message: "the reply is not JSON: 30 days; the agent has to answer"}},
+		{"another object", status(200, `{"id":"7","result":{"answer":"30 days"}}`), Error{Status: 200, Message: `the reply has no messages: {"id":"7","result":{"answer":"30 days"}}; if its text is at $.result.answer, write reply: $.result.answer at the target`}},
+		{"a completion of OpenAI", status(200, `{"id":"c","object":"chat.completion","choices":[{"message":{"role":"assistant","content":"30 days"}}]}`), Error{Status: 200, Message: "write reply: $.choices[0].message.content at the target"}},
+		{"a name with a hyphen", status(200, `{"the-answer":"30 days"}`), Error{Status: 200, Message: `write reply: $["the-answer"] at the target`}},
+		{"not UTF-8", status(200, "{\"messages\":[{\"role\":\"assistant\",\"content\":\"Gr\xF6\xDFe\"}]}"), Error{Status: 200, Message: "the reply is not UTF-8: byte 47 is 0xF6"}},
+		{"422", status(422, `{"detail":"query is required"}`), Error{Status: 422, Message: `query is required; if the agent takes another form than messages, write it at the target, such as body: {question: "{{message}}"}`}},
+		{"403", status(403, "no"), Error{Status: 403, Message: "403 Forbidden: no; write api_key_env: AGENT_TOKEN at the target for a bearer token, or headers: {X-Token: {value_env: AGENT_TOKEN}} for another header"}},
 		{"list", status(200, "[]"), Error{Status: 200, Message: "not a JSON object"}},
 		{"cut", cut, Error{Retry: true, Message: "unexpected EOF"}},
 		{"too long", endless, Error{Status: 200, Message: "longer than 8 MiB"}},
 		{"503", status(503, "busy", "Retry-After", "3"), Error{Status: 503, Retry: true, After: 3 * time.Second, Message: "503 Service Unavailable: busy"}},
-		{"401 without a key", status(401, "who?"), Error{Status: 401, Message: "name its environment variable as api_key_env"}},
+		{"401 without a key", status(401, "who?"), Error{Status: 401, Message: "401 Unauthorized: who?; write api_key_env: AGENT_TOKEN at the target for a bearer token, or headers: {X-Token: "}},
 		{"to a metadata address", status(307, "", "Location", "http://169.254.169.254/latest"), Error{Message: "refused a redirect"}},
 		{"in circles", status(307, "", "Location", "/"), Error{Message: "more than 3 redirects"}},
 	}
@@ -188,7 +196,7 @@ func TestHTTPUnreachable(t *testing.T) {
 	srv, env := serve(t, status(200, agentHi))
 	srv.Close()
 	_, err := openTest(t, config.Target{Provider: "http", URL: srv.URL}, env).Respond(t.Context(), user("Hello"))
-	checkError(t, err, Error{Retry: true, Message: "connection refused"})
+	checkError(t, err, Error{Retry: true, Message: "connection refused; start it, or correct the address in gavel.yaml"})
 }
 
 // shell opens a command target that runs a script in a folder of its own.
@@ -226,12 +234,17 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestCommandNotUTF8: a text that the program did not write is not judged.
+func TestCommandNotUTF8(t *testing.T) {
+	_, err := shell(t, `printf 'a\377b'`).Respond(t.Context(), user("Hello"))
+	checkError(t, err, Error{Message: "stdout: the reply is not UTF-8: byte 2 is 0xFF; encode it as UTF-8"})
+}
+
 func TestCommandPlainText(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"lines", `printf 'One\n two \r\n\n'`, "One\n two "},
 		{"JSON without messages", `echo '{"answer": 42}'`, `{"answer": 42}`},
 		{"JSON list", `echo '["messages"]'`, `["messages"]`},
-		{"not UTF-8", `printf 'a\377b'`, "a\uFFFDb"},
 		{"does not read", `echo done`, "done"},
 		{"stderr is not part", `echo warn >&2; echo ok`, "ok"},
 	}

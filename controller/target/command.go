@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate/sandbox"
@@ -141,6 +142,9 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	case err != nil:
 		return Reply{}, c.fail(Error{Message: err.Error(), Err: err})
 	}
+	if !utf8.Valid(stdout) {
+		return Reply{}, c.fail(Error{Message: "stdout: " + notUTF8(stdout)})
+	}
 	reply, err := c.read(stdout)
 	if err != nil {
 		return Reply{}, c.fail(Error{Message: "stdout: " + err.Error()})
@@ -157,7 +161,7 @@ func commandReply(stdout []byte) (Reply, error) {
 	if hasMessages(stdout) {
 		return agentReply(stdout)
 	}
-	said := strings.TrimRight(strings.ToValidUTF8(string(stdout), "\uFFFD"), "\r\n")
+	said := strings.TrimRight(string(stdout), "\r\n")
 	if strings.TrimSpace(said) == "" {
 		return Reply{}, errors.New("the program printed nothing")
 	}

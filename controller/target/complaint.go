@@ -33,15 +33,15 @@ func readComplaint(header http.Header, body []byte, now time.Time) complaint {
 }
 
 // Advice says what to check in gavel.yaml, and is added to a reply with this status:
-// whether the address is right if nothing is there, and how to ask less often after too
-// many requests. A missing model is another mistake, and fewer requests do not restore
+// to correct the address if nothing is there, and how to ask less often after too many
+// requests. A missing model is another mistake, and fewer requests do not restore
 // a spent quota.
-func (c complaint) Advice(status int) string {
+func (c complaint) Advice(status int, place string) string {
 	switch {
 	case status == http.StatusTooManyRequests && !c.Spent:
-		return "; lower `concurrency`, or set `requests_per_minute` at the target"
+		return "lower `concurrency`, or set `requests_per_minute` at the target"
 	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(strings.ToLower(c.Message), "model"):
-		return "; is the address in gavel.yaml right?"
+		return "is " + place + " right?"
 	}
 	return ""
 }
@@ -70,6 +70,9 @@ func read(body []byte) complaint {
 		body = list[0]
 	}
 	if json.Unmarshal(body, &form) != nil {
+		if text := strings.TrimSpace(string(body)); isPage("", text) {
+			return complaint{Message: title(text)}
+		}
 		return complaint{Message: string(bytes.TrimSpace(body))}
 	}
 	var inner struct {

@@ -88,7 +88,9 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	latency := h.now().Sub(start)
 	reply, err := h.read(resp.Header.Get("Content-Type"), data, req)
 	if err != nil {
-		return Reply{}, h.fail(Error{Status: resp.StatusCode, Message: err.Error()})
+		fault := misread(h.cfg, resp.Header.Get("Content-Type"), h.hide(string(data)), err)
+		fault.Status = resp.StatusCode
+		return Reply{}, h.fail(fault)
 	}
 	reply.Latency = latency
 	return reply, nil

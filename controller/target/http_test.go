@@ -247,7 +247,9 @@ func TestHTTPGet(t *testing.T) {
 func TestHTTPUnreadable(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ reply, fields, contentType, want string }{
-		{"<html>", "reply: $.a", "text/html", "the reply is not JSON: <html>"},
+		{"<html>", "reply: $.a", "text/html", "the reply is a page and not JSON: <html>"},
+		{"30 days", "reply: $.a", "text/plain", "the reply is not JSON: 30 days"},
+		{`{"b": "x"}`, "reply: $.a", "application/json", "the reply has nothing at $.a; it has $.b; if its text is at $.b, write reply: $.b at the target"},
 		{`{"b": 1, "c": [2]}`, "reply: $.a", "application/json", "the reply has nothing at $.a; it has $.b, $.c"},
 		{`{"a": null}`, "reply: $.a", "application/json", "the reply has null at $.a, and no tool call"},
 		{`{"a": "x", "u": 3}`, "reply: {text: $.a, usage: $.u}", "application/json", "usage: $.u is not an object but 3"},

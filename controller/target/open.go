@@ -124,7 +124,7 @@ type base struct {
 // credentials, control characters and excess length.
 func (b base) fail(e Error) error {
 	e.Target = b.name
-	e.Message = printable(b.hide(e.Message))
+	e.Message, e.Hint = printable(b.hide(e.Message)), printable(b.hide(e.Hint))
 	return &e
 }
 

@@ -416,13 +416,13 @@ func checkError(t *testing.T, err error, want Error) {
 	if !errors.As(err, &got) {
 		t.Fatalf("got error %v, which is no *Error", err)
 	}
-	if !strings.Contains(got.Message, want.Message) {
-		t.Errorf("message %q does not hold %q", got.Message, want.Message)
+	if !strings.Contains(got.Said(), want.Message) {
+		t.Errorf("message %q does not hold %q", got.Said(), want.Message)
 	}
 	if strings.Contains(err.Error(), testKey[:12]) {
 		t.Errorf("the credential stands in %q", err)
 	}
-	want.Target, want.Message, want.Err = "tested", got.Message, got.Err
+	want.Target, want.Message, want.Hint, want.Err = "tested", got.Message, got.Hint, got.Err
 	if *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}

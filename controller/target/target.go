@@ -123,13 +123,23 @@ type Error struct {
 	After time.Duration
 	// Message says what happened, without credentials.
 	Message string
+	// Hint is the repair, without credentials; empty if none is known.
+	Hint string
 	// Err is the cause if it is the end of the context, else nil: text from the outside
 	// is only in Message, which has no credentials.
 	Err error
 }
 
 // Error names the target and what happened.
-func (e *Error) Error() string { return "target " + e.Target + ": " + e.Message }
+func (e *Error) Error() string { return "target " + e.Target + ": " + e.Said() }
+
+// Said returns the message and the repair.
+func (e *Error) Said() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + "; " + e.Hint
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/controller/config"
 )
@@ -19,6 +20,7 @@ const maxReply = 8 << 20
 // A wire carries the HTTP exchanges of one target.
 type wire struct {
 	base
+	cfg    config.Target
 	client *http.Client
 	key    secret
 	keyEnv string
@@ -27,7 +29,7 @@ type wire struct {
 // newWire looks up the credential of a target that has one.
 func newWire(cfg config.Target, env Env, b base) (wire, error) {
 	w := wire{
-		base: b, keyEnv: cfg.APIKeyEnv,
+		base: b, cfg: cfg, keyEnv: cfg.APIKeyEnv,
 		client: &http.Client{Transport: env.Transport, CheckRedirect: checkRedirect},
 	}
 	if cfg.APIKeyEnv == "" {
@@ -59,7 +61,24 @@ func (w *wire) exchange(req *http.Request) (resp *http.Response, body []byte, er
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, nil, w.refused(resp, body)
 	}
+	if !utf8.Valid(body) {
+		return nil, nil, w.fail(Error{Status: resp.StatusCode, Message: notUTF8(body)})
+	}
 	return resp, body, nil
+}
+
+// notUTF8 returns the error of a reply in another encoding: reading it as UTF-8 would judge
+// a text that nobody wrote.
+func notUTF8(data []byte) string {
+	at := 0
+	for len(data) > at {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return fmt.Sprintf("the reply is not UTF-8: byte %d is 0x%X; encode it as UTF-8", at+1, data[at])
 }
 
 var tooLong = fmt.Sprintf("the reply is longer than %d MiB", maxReply>>20)
@@ -73,7 +92,7 @@ func (w *wire) broken(req *http.Request, err error) error {
 	if errors.As(err, &redirect) {
 		return w.fail(Error{Message: redirect.Error()})
 	}
-	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + unreached(err).Error()})
+	return w.fail(Error{Retry: true, Message: req.URL.Host + ": " + unreached(err).Error(), Hint: unreachedHint(w.cfg, err)})
 }
 
 // ended returns the error of a call whose context is over.
@@ -95,12 +114,15 @@ func (w *wire) refused(resp *http.Response, body []byte) error {
 			(status == http.StatusTooManyRequests && !said.Spent),
 		Message: fmt.Sprintf("%d %s", status, text),
 	}
+	if w.cfg.Provider == config.HTTP {
+		e.Hint = refusedHint(w.cfg, status)
+	}
 	switch {
-	case status != http.StatusUnauthorized:
+	case status != http.StatusUnauthorized || w.cfg.Provider == config.HTTP && w.keyEnv == "":
 		if said.Message != "" {
 			e.Message += ": " + said.Message
 		}
-		e.Message += said.Advice(status)
+		e.Hint = cmp.Or(e.Hint, said.Advice(status, place(w.cfg)))
 	// Providers repeat parts of a wrong key, so their text is left out.
 	case w.keyEnv != "":
 		e.Message += ": the key in " + w.keyEnv + " is not accepted"

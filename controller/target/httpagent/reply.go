@@ -74,6 +74,12 @@ func newReader(p Paths) (*reader, error) {
 	return r, nil
 }
 
+// A TextlessError reports a reply without a text at the path of the texts.
+type TextlessError string
+
+// Error names the path and the fields of the reply.
+func (e TextlessError) Error() string { return string(e) }
+
 // Decode reads a reply. It must have its own form, see [Codec.HasReply]. The error says
 // what is missing where.
 func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
@@ -93,7 +99,7 @@ func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
 		if len(c.reply.text.Select(value)) > 0 {
 			return Answer{}, fmt.Errorf("the reply has null at %s, and no tool call", c.reply.paths.Text)
 		}
-		return Answer{}, fmt.Errorf("the reply has nothing at %s; it has %s", c.reply.paths.Text, outline(value))
+		return Answer{}, TextlessError(fmt.Sprintf("the reply has nothing at %s; it has %s", c.reply.paths.Text, outline(value)))
 	}
 	a.Text = joined(texts, "\n")
 	return a, nil
