@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,11 +76,8 @@ func runAgentVForm(t *testing.T, server string, archive *txtar.Archive) {
 		files[f.Name] = string(f.Data)
 	}
 	want, says := files["want"], files["says"]
-	for _, program := range strings.Fields(files["programs"]) {
-		needsIsolation(t)
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
-		}
+	if programs := strings.Fields(files["programs"]); len(programs) > 0 {
+		needsPrograms(t, programs...)
 	}
 	for _, name := range []string{"want", "says", "programs"} {
 		delete(files, name)

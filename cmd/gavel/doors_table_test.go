@@ -190,27 +190,27 @@ var scenarios = []scenario{
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
 	},
 	{
-		name: "the imported module of a code judge", base: codeJudge("score=1\n"), answer: echo, programs: true,
+		name: "the imported module of a code judge", base: codeJudge("score=1\n"), answer: echo, programs: "sh",
 		head: map[string]string{"test_definitions/checks/lib/rules.sh": "score=0\n"},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"sums#sum": "fail regression"}},
 	},
 	{
 		name: "a new file of a code judge", base: saysWord("assertions", "suite.yaml", strings.Replace(suiteOf("{name: j, type: code_judge, script: [sh, assertions/word.sh]}"), "target: model", "target: bot", 1)),
-		answer: echo, programs: true, head: map[string]string{"test_definitions/assertions/lib/fresh.txt": "b\n"},
+		answer: echo, programs: "sh", head: map[string]string{"test_definitions/assertions/lib/fresh.txt": "b\n"},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"suite#one": "fail regression"}},
 	},
 	{
 		name: "a removed file of an agent", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
-		answer: echo, programs: true, head: map[string]string{"test_definitions/agent/lib/word.txt": gone},
+		answer: echo, programs: "sh", head: map[string]string{"test_definitions/agent/lib/word.txt": gone},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk#one": "fail regression"}},
 	},
 	{
 		name: "a renamed file of an assertion of one's own", base: saysWord(".agentv/assertions", "talk.yaml", "execution: {target: bot}\ntests: [{id: one, input: z, assertions: [{type: word}]}]\n"),
-		answer: echo, programs: true, head: map[string]string{"test_definitions/.agentv/assertions/lib/word.txt": gone, "test_definitions/.agentv/assertions/lib/words.txt": "a\n"},
+		answer: echo, programs: "sh", head: map[string]string{"test_definitions/.agentv/assertions/lib/word.txt": gone, "test_definitions/.agentv/assertions/lib/words.txt": "a\n"},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk#one": "fail regression"}},
 	},
 	{
-		name: "a prompt that a program writes is changed", answer: echo, programs: true,
+		name: "a prompt that a program writes is changed", answer: echo, programs: "sh",
 		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": `prompts: ["exec:sh write.sh"]
 providers: [bot]
 tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]}]
@@ -222,19 +222,19 @@ tests: [{description: one, vars: {x: a}, assert: [{type: contains, value: "a!"}]
 		},
 	},
 	{
-		name: "a module of a program that makes tests is changed", base: madeByProgram("a"), answer: echo, programs: true, head: map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
+		name: "a module of a program that makes tests is changed", base: madeByProgram("a"), answer: echo, programs: "node", head: map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
 		want: outcome{
 			gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"},
 			calls: map[string]int{"say a": 5, "say b": 5},
 		},
 	},
 	{
-		name: "a program that makes tests fails", base: madeByProgram("a"), answer: echo, programs: true, head: map[string]string{"test_definitions/gen/word.js": "throw new Error('no word')\n"},
+		name: "a program that makes tests fails", base: madeByProgram("a"), answer: echo, programs: "node", head: map[string]string{"test_definitions/gen/word.js": "throw new Error('no word')\n"},
 		want:   outcome{gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"}, cases: map[string]string{"promptfooconfig#one": "error"}},
 		unlike: map[string]string{"workers": nothingToDo},
 	},
 	{
-		name: "a program that makes a variable is changed", answer: echo, programs: true,
+		name: "a program that makes a variable is changed", answer: echo, programs: "python3",
 		base: map[string]string{"gavel.yaml": usual(), "test_definitions/promptfooconfig.yaml": `prompts: ["say {{x}}"]
 providers: [bot]
 tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contains, value: "a!"}]}]
@@ -247,19 +247,19 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 	},
 	{
 		name: "a new file that no program sees", base: saysWord("agent", "talk.yaml", "execution: {target: agent}\ntests: [{id: one, input: z, assertions: [{type: contains, value: say a}]}]\n"),
-		answer: echo, programs: true, head: map[string]string{"test_definitions/lib/fresh.txt": "b\n", "lib/fresh.txt": "b\n"},
+		answer: echo, programs: "sh", head: map[string]string{"test_definitions/lib/fresh.txt": "b\n", "lib/fresh.txt": "b\n"},
 		want: outcome{gate: "pass", reason: "no affected cases"},
 	},
 	{
-		name: "a workspace with folders without end", base: withHook("plain"), head: withHook("deep"), programs: true,
+		name: "a workspace with folders without end", base: withHook("plain"), head: withHook("deep"), programs: "sh",
 		want: outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error error"}},
 	},
 	{
-		name: "a workspace with files that are all hole", base: withHook("plain"), head: withHook("sparse"), programs: true,
+		name: "a workspace with files that are all hole", base: withHook("plain"), head: withHook("sparse"), programs: "sh",
 		want: outcome{gate: "undetermined", cases: map[string]string{"shop.eval#open": "error error"}},
 	},
 	{
-		name: "a hook of a workspace is changed", programs: true, base: map[string]string{
+		name: "a hook of a workspace is changed", programs: "sh", base: map[string]string{
 			"gavel.yaml": withHook("")["gavel.yaml"], "test_definitions/shop.eval.yaml": withHook("")["test_definitions/shop.eval.yaml"], "tpl/kind": "plain",
 			"agent.sh": "cat >/dev/null; cat said\n", "hook.sh": "cat >/dev/null; echo word >\"$1/said\"\n",
 		},
@@ -267,7 +267,7 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"shop.eval#open": "fail regression"}},
 	},
 	{
-		name: "the program of a simulator is changed", programs: true, answer: func(string, int) string { return "Hello!" },
+		name: "the program of a simulator is changed", programs: "sh", answer: func(string, int) string { return "Hello!" },
 		base: map[string]string{
 			"gavel.yaml":   usual("  guest: {provider: command, argv: [sh, guest/say.sh], inputs: [guest/say.sh]}\n" + strings.Replace(judging, "simulator: judge", "simulator: guest", 1)),
 			"guest/say.sh": "cat >/dev/null; echo '{\"message\": \"And then?\", \"done\": false}'\n", "test_definitions/talk.json": persona("")["test_definitions/talk.json"],
@@ -356,20 +356,20 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		unlike:  keyboard,
 	},
 	{
-		name: "a stranger changes a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		name: "a stranger changes a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: "node",
 		head:   map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
 		want:   outcome{gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"}, cases: map[string]string{"promptfooconfig#one": "error"}, calls: map[string]int{"say b": 0}},
 		unlike: idle,
 	},
 	{
-		name: "a stranger changes a program that makes tests, which a writer approves", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		name: "a stranger changes a program that makes tests, which a writer approves", base: madeByProgram("a"), answer: echo, stranger: true, programs: "node",
 		head:    map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
 		remarks: []remark{{"mona", "/gavel approve HEAD"}},
 		want:    outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"promptfooconfig#one": "fail regression"}},
 		unlike:  idle, // nothing is run before the approval
 	},
 	{
-		name: "a stranger changes something else than a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: true,
+		name: "a stranger changes something else than a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: "node",
 		head:   map[string]string{"test_definitions/prompt.txt": "say more, {{x}}\n"},
 		want:   outcome{gate: "undetermined", reason: "approve", calls: map[string]int{"say more, a": 0}},
 		unlike: idle,

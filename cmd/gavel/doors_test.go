@@ -68,8 +68,9 @@ type scenario struct {
 	tokens map[string]int
 	// down has the server of the models refuse every call.
 	down bool
-	// programs says that programs of the repository run.
-	programs bool
+	// programs are the programs that run files of the repository, as words: sh, node. If it
+	// is empty, none runs.
+	programs string
 	// judged says that main was judged before the pull request came.
 	judged bool
 	// partial says that the working tree is a clone without the blobs of base.
@@ -196,8 +197,8 @@ type tableRow struct {
 
 // cell takes the scenario through one door.
 func (r *tableRow) cell(t *testing.T, d column) {
-	if r.programs {
-		needsIsolation(t)
+	if r.programs != "" {
+		needsPrograms(t, strings.Fields(r.programs)...)
 	}
 	c := newPassage(t, r.scenario, d)
 	diff := c.through()
@@ -388,7 +389,7 @@ func (c *passage) open() {
 	}
 	if c.s.stranger {
 		pull.HeadRepo, pull.Author = "stranger/demo", "stranger"
-	} else if c.s.programs {
+	} else if c.s.programs != "" {
 		c.forge.Push("topic", c.head, "maintainer")
 	}
 	c.forge.AddPull(pull)
@@ -473,7 +474,7 @@ func (c *passage) byJob() *report.Report {
 // remarks returns the remarks of the scenario, with the commit in place of HEAD.
 func (c *passage) remarks() []remark {
 	all := slices.Clone(c.s.remarks)
-	if c.d.gitea && c.s.programs && !c.s.stranger {
+	if c.d.gitea && c.s.programs != "" && !c.s.stranger {
 		// Gitea does not say who pushed a head, so that its programs wait for an approval.
 		all = slices.Insert(all, 0, remark{"mona", "/gavel approve HEAD"})
 	}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -52,12 +52,7 @@ func TestFunctionsOfFiles(t *testing.T) {
 		},
 	} {
 		t.Run(tt.language, func(t *testing.T) {
-			if _, err := exec.LookPath(tt.program); err != nil {
-				if os.Getenv("CI") != "" {
-					t.Fatalf("%s is not installed: %v", tt.program, err)
-				}
-				t.Skipf("%s is not installed", tt.program)
-			}
+			needsPrograms(t, tt.program)
 			dir := t.TempDir()
 			files := map[string]string{
 				"gavel.yaml": "version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: It is Paris.}]}\n",
@@ -88,6 +83,43 @@ func TestFunctionsOfFiles(t *testing.T) {
 						t.Errorf("a changed helper does not judge again:\n%s", stdout)
 					}
 				}
+			}
+		})
+	}
+}
+
+// TestTypeScript has tests, prompts, variables and assertions in TypeScript, which Node.js runs
+// since it removes types, and an error with the repair before.
+func TestTypeScript(t *testing.T) {
+	needsPrograms(t, "node")
+	for name, test := range map[string]string{
+		"tests":      "prompts: ['{{x}}']\ntests: file://tests.ts\n",
+		"prompts":    "prompts: ['file://prompt.mts']\ntests: [{description: tests, vars: {x: a}, assert: [{type: contains, value: a ts}]}]\n",
+		"variables":  "prompts: ['{{x}}']\ntests: [{description: tests, vars: {x: file://get.cts}, assert: [{type: contains, value: a ts}]}]\n",
+		"assertions": "prompts: ['{{x}} ts']\ntests: [{description: tests, vars: {x: a}, assert: [{type: javascript, value: 'file://check.ts'}]}]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			gittest.Init(t, dir, "master")
+			gittest.Commit(t, dir, map[string]string{
+				"gavel.yaml":           "version: 1\ntargets:\n  bot: {provider: mock, replies: [{echo: true}]}\n",
+				"promptfooconfig.yaml": "providers: [bot]\n" + test,
+				"tests.ts":             "type Test = { description: string; vars: Record<string, string>; assert: object[] };\nconst tests: Test[] = [{ description: 'tests', vars: { x: 'a ts' }, assert: [{ type: 'contains', value: 'a ts' }] }];\nexport default tests;\n",
+				"prompt.mts":           "export default ({ vars }: { vars: Record<string, string> }): string => vars.x + ' ts';\n",
+				"get.cts":              "module.exports = (name: string): { output: string } => ({ output: 'a ts' });\n",
+				"check.ts":             "export default (output: string): boolean => output === 'a ts';\n",
+			})
+			stdout, stderr, _ := withKey(t, dir, "run")
+			said := strings.Join(strings.Fields(stdout+stderr), " ")
+			older := regexp.MustCompile(`TypeScript needs Node.js 22.18 or newer, and this is v(\d+)\.(\d+)`).FindStringSubmatch(said)
+			if older == nil {
+				older = []string{"", "99", "0"}
+			}
+			major, _ := strconv.Atoi(older[1]) // digits
+			minor, _ := strconv.Atoi(older[2]) // digits
+			removes := major > 23 || major == 23 && minor >= 6 || major == 22 && minor >= 18
+			if passed := strings.Contains(said, "1 case: 1 passed"); passed != removes || passed == (older[0] != "") {
+				t.Errorf("the run neither passes nor names an older Node.js:\n%s%s", stdout, stderr)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,6 +86,22 @@ func needsIsolation(t *testing.T) {
 		t.Fatalf("programs cannot be isolated here: %v", err)
 	default:
 		t.Skip("programs cannot be isolated here")
+	}
+}
+
+// needsPrograms skips a test where programs cannot be isolated, or the machine lacks one of
+// them. CI has all.
+func needsPrograms(t *testing.T, names ...string) {
+	t.Helper()
+	needsIsolation(t)
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err == nil {
+			continue
+		}
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s is not installed", name)
+		}
+		t.Skipf("%s is not installed", name)
 	}
 }
 

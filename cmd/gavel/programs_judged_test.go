@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -176,15 +175,7 @@ func verdictsOf(t *testing.T, stdout, stderr string) map[string]string {
 // TestEveryProgramIsJudgedAgain takes changes of what the programs of all kinds load through
 // a run against base and through a pull request: no verdict of base stays. (abuse 43)
 func TestEveryProgramIsJudgedAgain(t *testing.T) {
-	needsIsolation(t)
-	for _, needed := range []string{"node", "python3"} {
-		if _, err := exec.LookPath(needed); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal(needed + " is not installed")
-			}
-			t.Skip(needed + " is not installed")
-		}
-	}
+	needsPrograms(t, "node", "python3")
 	base := everyProgram()
 	want := map[string]string{"other/promptfooconfig#other": "pass unchanged"}
 	for _, p := range judgedBy {

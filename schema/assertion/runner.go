@@ -26,6 +26,18 @@ func SplitFunction(name string) (file, function string) {
 // foreign matches names that the interpreter's functions lack.
 var foreign = lazyregexp.New(`\b(require|import|export|await|async|fetch|process)\b`)
 
+// LoadModule is the function load of Node.js that imports a file. TypeScript needs a version
+// that removes types.
+const LoadModule = `const load = async (path) => {
+  try {
+    return await import(require("url").pathToFileURL(path).href);
+  } catch (e) {
+    if (e.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw e;
+    throw new Error("TypeScript needs Node.js 22.18 or newer, and this is " + process.version + ": install that, or translate the file to JavaScript");
+  }
+};
+`
+
 // Runners start a function of a file, or inline code, by language. They read {output,
 // context, code, config} and print the function's result as JSON.
 var Runners = map[string][]string{
@@ -68,7 +80,7 @@ else
 end
 out.write(JSON.generate(result))
 `},
-	"javascript": {"node", "-e", `let input = "";
+	"javascript": {"node", "-e", LoadModule + `let input = "";
 process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const said = JSON.parse(input);
   const context = Object.assign({}, said.context, { config: said.config || {} });
@@ -79,7 +91,7 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const path = require("path").resolve(process.argv[1]);
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  const loaded = await import(require("url").pathToFileURL(path).href);
+  const loaded = await load(path);
   let f = process.argv[2] ? loaded[process.argv[2]] || (loaded.default || {})[process.argv[2]] : loaded.default || loaded;
   if (f && f.default) f = f.default;
   write(JSON.stringify(await f(said.output, context)));

@@ -22,9 +22,15 @@ import (
 type computation struct {
 	jsFunction
 	at schema.Position
-	// file has it, if a program may call it.
-	file string
+	// file has it, by a name or empty, if a program may call it.
+	file, function string
 }
+
+// isNone reports whether there is no function.
+func (f computation) isNone() bool { return f.IsZero() && f.file == "" }
+
+// transformVars is the option with the function that adds to the variables of a test.
+const transformVars = "transformVars"
 
 // readVariation reads the function that adds to the variables of a test.
 func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
@@ -32,8 +38,7 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 	if source == "" {
 		return
 	}
-	const what = "transformVars"
-	t.variation = computation{jsFunction: inlineFunction(source, "vars, context", what), at: doc.At(at...)}
+	t.variation = computation{jsFunction: inlineFunction(source, "vars, context", transformVars), at: doc.At(at...)}
 	name, isFile := strings.CutPrefix(source, "file://")
 	if !isFile {
 		return
@@ -47,7 +52,8 @@ func (c *compiler) readVariation(t *test, doc *document.Document, at ...any) {
 		return
 	}
 	var err error
-	if t.variation.jsFunction, err = functionOfFile(found.File, function, what); err != nil {
+	t.variation.jsFunction, err = functionOfFile(found.File, function, transformVars)
+	if t.variation.file, t.variation.function = found.File.Path, function; err != nil && !c.makes(found.File.Path) {
 		t.require(err.Error())
 	}
 }
@@ -182,12 +188,9 @@ func (c *compiler) configFile(name string, at ...any) (json.RawMessage, bool) {
 // byHand returns the repair of tests of a program that is not run.
 func byHand(file, function string) string {
 	module := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	switch path.Ext(file) {
-	case ".py":
+	if path.Ext(file) == ".py" {
 		made := fmt.Sprintf("python3 -c 'import json, %s; print(json.dumps(%s.%s()))' > %s.json", module, module, cmp.Or(function, "generate_tests"), module)
 		return "print its tests into a file of JSON and name that: " + made
-	case ".ts":
-		return "translate it to JavaScript, since Gavel does not compile TypeScript"
 	}
 	return "write them into a file of YAML, JSON, JSONL or CSV"
 }
@@ -255,15 +258,29 @@ func (t *test) require(need string) {
 	}
 }
 
+// variationOf calls the function of a test's variables, unless a program did.
+func (c *compiler) variationOf(t *test) (template.Variables, error) {
+	switch {
+	case t.varied != nil:
+		return t.varied.object()
+	case t.variation.IsZero():
+		return nil, &template.NeedError{What: "a program for " + transformVars}
+	}
+	return c.caller.Object(t.variation.jsFunction, t.vars, emptyPrompt)
+}
+
+// emptyPrompt is the context of a function of variables, whose prompt is not known.
+var emptyPrompt = map[string]any{"prompt": map[string]any{}}
+
 // vary adds the result of a test's function to its variables. They are not yet
 // multiplied, nor filled in.
 func (c *compiler) vary(t *test) {
-	if t.need != "" || t.variation.IsZero() {
+	if t.need != "" || t.variation.isNone() {
 		return
 	}
-	made, err := c.caller.Object(t.variation.jsFunction, t.vars, map[string]any{"prompt": map[string]any{}})
+	made, err := c.variationOf(t)
 	if err != nil {
-		c.failed(t, err, t.variation.at, "transformVars")
+		c.failed(t, err, t.variation.at, transformVars)
 		return
 	}
 	t.written, t.vars = t.vars, maps.Clone(t.vars)
@@ -283,7 +300,7 @@ func (c *compiler) failed(t *test, err error, at schema.Position, key string) {
 		return
 	}
 	c.note(t, []schema.Problem{{
-		Position: at, Severity: schema.Error, Rule: "function",
+		Position: at, Severity: schema.Error, Rule: cmp.Or(ruleOf(err), "function"),
 		Message: fmt.Sprintf("`%s` gives nothing: %s", key, err), Hint: "correct the function; it is called with the variables of the test while the file is read",
 	}})
 }

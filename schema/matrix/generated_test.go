@@ -52,7 +52,7 @@ func TestTestsThatAreNotRead(t *testing.T) {
 	for _, tt := range []struct{ tests, want string }{
 		{"file://gen.py", "warning: the tests of file://gen.py are not read: they need a program for the tests (py); print its tests into a file of JSON and name that: python3 -c 'import json, gen; print(json.dumps(gen.generate_tests()))' > gen.json"},
 		{"[file://gen.py:make]", "warning: the tests of file://gen.py:make are not read: they need a program for the tests (py); print its tests into a file of JSON and name that: python3 -c 'import json, gen; print(json.dumps(gen.make()))' > gen.json"},
-		{"gen.ts", "warning: the tests of gen.ts are not read: they need a program for the tests (ts); translate it to JavaScript, since Gavel does not compile TypeScript"},
+		{"gen.ts", "warning: the tests of gen.ts are not read: they need a program for the tests (ts); write them into a file of YAML, JSON, JSONL or CSV"},
 		{"{path: fs.js, config: {a: 1}}", "warning: the tests of fs.js are not read: they need a program for the tests (require); write them into a file of YAML, JSON, JSONL or CSV"},
 		{"file://t.xlsx#Sheet1", "warning: the tests of file://t.xlsx#Sheet1 are in a workbook of Excel and are not read; save each sheet as CSV (UTF-8, comma delimited) and name that file"},
 		{"t.txt", "error: the tests of t.txt are in no file of a type that has tests; name a file of YAML, JSON, JSONL, CSV, JavaScript or Python"},

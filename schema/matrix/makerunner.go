@@ -1,5 +1,7 @@
 package matrix
 
+import "github.com/gavel-evals/gavel/schema/assertion"
+
 // makeRunners start the program that makes tests or variables, by its language. They read
 // {calls}, a list of arguments each, call the function of a file with each of them, and print
 // a list of {value} and {error} as JSON. A file of JavaScript may export a value instead.
@@ -36,13 +38,13 @@ for args in said["calls"]:
         made.append(json.dumps({"error": failed(e)}))
 out.write("[" + ",".join(made) + "]")
 `},
-	"javascript": {"node", "-e", `let input = "";
+	"javascript": {"node", "-e", assertion.LoadModule + `let input = "";
 process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const {calls} = JSON.parse(input);
   const path = require("path").resolve(process.argv[1]);
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  const loaded = await import(require("url").pathToFileURL(path).href);
+  const loaded = await load(path);
   const name = process.argv[2], all = loaded.default === undefined ? loaded : loaded.default;
   let f = name ? loaded[name] || (all || {})[name] : all;
   if (!name && f && typeof f !== "function" && f.default !== undefined) f = f.default;

@@ -25,10 +25,8 @@ type madeValue struct {
 }
 
 // makes reports whether a program in the language of a file can make what a function does
-// not. Node.js does not read TypeScript.
-func (c *compiler) makes(file string) bool {
-	return c.Make != nil && languages[path.Ext(file)] != "" && path.Ext(file) != ".ts"
-}
+// not.
+func (c *compiler) makes(file string) bool { return c.Make != nil && languages[path.Ext(file)] != "" }
 
 // A makingCall is a function of a file, whose program makes a part of the definition.
 type makingCall struct {
@@ -123,7 +121,7 @@ func (c *compiler) makeVariables(rows []row) {
 	if c.Make == nil || !slices.ContainsFunc(rows, func(r row) bool { return len(r.test.functions) > 0 }) {
 		return
 	}
-	reads := c.argumentFiles(rows)
+	reads := c.argumentFiles(testsOf(rows))
 	c.made.values, c.made.failed = map[madeKey]madeValue{}, map[string]bool{}
 	for {
 		c.made.due = map[string]*variableCalls{}
@@ -151,14 +149,22 @@ func (c *compiler) collectCalls(r row) {
 	}
 }
 
-// argumentFiles returns the files that may be in the arguments of a variable's function.
-func (c *compiler) argumentFiles(rows []row) []string {
+// testsOf returns the tests of rows.
+func testsOf(rows []row) (tests []*test) {
+	for _, r := range rows {
+		tests = append(tests, r.test)
+	}
+	return tests
+}
+
+// argumentFiles returns the files that may be in the arguments of a function of tests.
+func (c *compiler) argumentFiles(tests []*test) []string {
 	files := map[string]bool{}
 	for _, in := range c.inputs {
 		files[in.File] = true
 	}
-	for _, r := range rows {
-		for _, in := range r.test.inputs {
+	for _, t := range tests {
+		for _, in := range t.inputs {
 			files[in.File] = true
 		}
 	}
@@ -209,14 +215,69 @@ func (c *compiler) madeByProgram(f computation, name string, args ...any) (templ
 			c.made.await(f, name, call)
 		}
 		return nil, errLater
-	case got.Error != "":
-		return nil, &programError{got.Error}
 	}
-	var out template.Variables
-	if len(got.Value) == 0 || got.Value[0] != '{' || json.Unmarshal(got.Value, &out) != nil {
-		return nil, fmt.Errorf("the function must return an object, and returns %s", template.Clip(string(got.Value)))
+	return got.object()
+}
+
+// object returns the object that a function returned.
+func (v madeValue) object() (out template.Variables, err error) {
+	if v.Error != "" {
+		return nil, &programError{v.Error}
+	}
+	if len(v.Value) == 0 || v.Value[0] != '{' || json.Unmarshal(v.Value, &out) != nil {
+		return nil, fmt.Errorf("the function must return an object, and returns %s", template.Clip(string(v.Value)))
 	}
 	return out, nil
+}
+
+// makeVariations has programs call the functions that add to the variables of tests: all of a
+// function with one start.
+func (c *compiler) makeVariations(tests []test) {
+	type function struct{ file, name string }
+	due := map[function][]*test{}
+	for i := range tests {
+		t := &tests[i]
+		if t.need != "" || t.variation.file == "" || !c.makes(t.variation.file) {
+			continue
+		}
+		if _, err := c.variationOf(t); needsProgram(err) {
+			f := function{t.variation.file, t.variation.function}
+			due[f] = append(due[f], t)
+		}
+	}
+	for _, f := range slices.SortedFunc(maps.Keys(due), func(a, b function) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.name, b.name)) }) {
+		c.makeVariation(due[f])
+	}
+}
+
+// makeVariation has a program call the function of several tests.
+func (c *compiler) makeVariation(tests []*test) {
+	of := tests[0].variation
+	m := makingCall{file: of.file, function: of.function, at: of.at, reads: c.argumentFiles(tests), what: transformVars}
+	if path.Ext(m.file) == ".py" {
+		m.function = cmp.Or(m.function, "get_transform")
+	}
+	calls := make([]json.RawMessage, len(tests))
+	for i, t := range tests {
+		calls[i], _ = json.Marshal([]any{t.vars, emptyPrompt}) // JSON values
+	}
+	values, problem := c.make(m, calls)
+	if problem != nil {
+		c.wrong = append(c.wrong, *problem)
+	}
+	for i, t := range tests {
+		if problem != nil {
+			t.require(corrected)
+		} else {
+			t.varied = &values[i]
+		}
+	}
+}
+
+// needsProgram reports whether an error is about something that only a program has.
+func needsProgram(err error) bool {
+	_, needs := errors.AsType[*template.NeedError](err)
+	return needs
 }
 
 // await adds a call of the function of a variable to those that its program is to make.

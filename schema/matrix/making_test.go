@@ -58,6 +58,7 @@ func TestTestsByPrograms(t *testing.T) {
 	others := map[string]string{
 		"gen.py": "", "near.py": "", "lib/gen.js": "module.exports = (c) => require('./w').map((q) => ({vars: {q}}))", "lib/w.js": "", "plain.js": "module.exports = [{vars: {q: 'plain'}}]",
 		"esm.mjs": "import w from './lib/w.js'\nexport default w\n", "n.yaml": "[n]\n",
+		"types.ts": "export default []", "types.mts": "export const some = []",
 	}
 	by := map[string]func([]json.RawMessage) string{
 		"gen.py:generate_tests": func(args []json.RawMessage) string {
@@ -65,6 +66,8 @@ func TestTestsByPrograms(t *testing.T) {
 		},
 		"gen.py:Maker.make": func(args []json.RawMessage) string { return valueOf(`[{"vars": {"q": ` + string(args[0]) + `}}]`) },
 		"lib/gen.js:":       func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "js"}}, {"vars": {"q": "js2"}}]`) },
+		"types.ts:":         func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "ts"}}]`) },
+		"types.mts:some":    func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "mts"}}]`) },
 		"esm.mjs:":          func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "esm"}}]`) },
 	}
 	for _, tt := range []struct{ tests, want string }{
@@ -73,6 +76,8 @@ func TestTestsByPrograms(t *testing.T) {
 		{"{path: file://gen.py:Maker.make, config: file://n.yaml}", "n"},
 		{"[{path: 'file://lib/gen.js', config: {a: 1}}, file://plain.js]", "js js2 plain"},
 		{"file://esm.mjs", "esm"},
+		{"file://types.ts", "ts"},
+		{"{path: file://types.mts:some}", "mts"},
 	} {
 		got, problems, ran := making(t, "prompts: ['{{q}}']\ntests: "+tt.tests+"\n", others, by)
 		var said []string
@@ -84,7 +89,7 @@ func TestTestsByPrograms(t *testing.T) {
 		}
 	}
 	got, _, ran := making(t, "prompts: ['{{q}}']\ntests: [{path: file://gen.py, config: {a: file://n.yaml}}]\n", others, by)
-	if m := ran[0]; m.Definition != file || !slices.Equal(m.Reads, []string{"n.yaml", "gen.py"}) || strings.Join(m.Built.Paths(), " ") != "esm.mjs gen.py near.py plain.js" && strings.Join(m.Built.Paths(), " ") != "gen.py near.py" {
+	if m := ran[0]; m.Definition != file || !slices.Equal(m.Reads, []string{"n.yaml", "gen.py"}) || strings.Join(m.Built.Paths(), " ") != "esm.mjs gen.py near.py plain.js types.mts types.ts" && strings.Join(m.Built.Paths(), " ") != "gen.py near.py" {
 		t.Errorf("it runs %+v of %v", m, m.Built.Paths())
 	}
 	for _, in := range []string{"gen.py", "n.yaml", "."} {
@@ -139,6 +144,89 @@ func TestVariablesByPrograms(t *testing.T) {
 		}) {
 			t.Errorf("%s: cases %q, problems %v; want the error %q of the first alone", tt.k, lines(got), problems, tt.want)
 		}
+	}
+}
+
+// TestVariablesOfLists: each program in a list of values, or that a name with * means, makes the
+// value of a row of its own, next to texts and files.
+func TestVariablesOfLists(t *testing.T) {
+	others := map[string]string{"get.py": "", "get.ts": "", "own.js": "module.exports = (n, p, vars) => ({output: n + ' ' + vars.k})", "t.txt": "text\n", "all/1.js": "module.exports = () => ({output: 'one'})", "all/2.py": "", "all/3.txt": "three\n"}
+	by := map[string]func([]json.RawMessage) string{
+		"get.py:get_var": func(args []json.RawMessage) string { return valueOf(`{"output": "py"}`) },
+		"get.ts:":        func(args []json.RawMessage) string { return valueOf(`{"output": "ts"}`) },
+		"all/2.py:get_var": func(args []json.RawMessage) string {
+			return valueOf(`{"output": "two"}`)
+		},
+	}
+	for vars, want := range map[string]string{
+		"[plain, file://get.py, file://own.js, file://t.txt]":          "plain,py,a k,text",
+		"[file://get.py, file://get.py]":                               "py,py",
+		"[file://get.ts, b]":                                           "ts,b",
+		"file://all/*":                                                 "one,two,three",
+		"[file://get.py, x]\n    b: [file://own.js, y, file://get.py]": "py,py,py,x,x,x",
+	} {
+		got, problems, ran := making(t, "prompts: ['{{a}}']\nproviders: [bot]\ntests:\n- vars:\n    k: k\n    a: "+vars+"\n", others, by)
+		var said []string
+		for _, c := range got {
+			said = append(said, c.Drive.Messages[0].Content)
+		}
+		if strings.Join(said, ",") != want || schema.HasErrors(problems) || len(ran) != 1 && !strings.Contains(vars, "b:") {
+			t.Errorf("%s: sent %q, problems %v, %d programs; want %q", vars, said, problems, len(ran), want)
+		}
+	}
+	got, problems, _ := making(t, "prompts: ['{{a}}']\ntests:\n- vars: {a: [x, file://gone.py]}\n", others, by)
+	if len(got) != 2 || got[0].Skip == "" || !slices.ContainsFunc(problems, func(p schema.Problem) bool {
+		return p.Severity == schema.Error && strings.Contains(p.Message, "gone.py")
+	}) {
+		t.Errorf("a program that is not there: cases %q, problems %v", lines(got), problems)
+	}
+}
+
+// TestVariationsByPrograms: transformVars in Python, and in JavaScript that needs a program, adds
+// to the variables of all its tests with one start.
+func TestVariationsByPrograms(t *testing.T) {
+	others := map[string]string{"vary.py": "", "vary.js": "const os = require('os'); module.exports = {some: (vars) => vars}", "x.txt": "from a file"}
+	by := map[string]func([]json.RawMessage) string{}
+	for name, word := range map[string]string{"vary.py:get_transform": "py", "vary.py:own": "own", "vary.js:some": "js"} {
+		by[name] = func(args []json.RawMessage) string {
+			var vars map[string]any
+			_ = json.Unmarshal(args[0], &vars) // as it is passed
+			switch vars["x"] {
+			case "throws":
+				return `{"error": "KeyError: 'q' (vary.py:2)"}`
+			case "list":
+				return valueOf(`{"y": ["1", "2"]}`)
+			case "text":
+				return valueOf(`"text"`)
+			}
+			return valueOf(fmt.Sprintf(`{"y": "%s of %v, %s"}`, word, vars["x"], strings.ReplaceAll(string(args[1]), `"`, "'")))
+		}
+	}
+	for source, word := range map[string]string{"file://vary.py": "py", "file://vary.py:own": "own", "file://vary.js:some": "js"} {
+		got, problems, ran := making(t, "prompts: ['{{x}} {{y}}']\ndefaultTest: {options: {transformVars: '"+source+"'}}\ntests: [{vars: {x: one}}, {vars: {x: list}}, {vars: {x: file://x.txt}}]\n", others, by)
+		var said []string
+		for _, c := range got {
+			said = append(said, c.Drive.Messages[0].Content)
+		}
+		want := []string{"one " + word + " of one, {'prompt':{}}", "list 1", "list 2", "from a file " + word + " of from a file, {'prompt':{}}"}
+		if !slices.Equal(said, want) || schema.HasErrors(problems) || len(ran) != 1 || !slices.Contains(ran[0].Reads, "x.txt") {
+			t.Errorf("%s: sent %q, problems %v, programs %+v; want %q with one", source, said, problems, ran, want)
+		}
+	}
+	for _, tt := range []struct{ x, rule, want string }{
+		{"throws", schema.RuleNotMade, "`transformVars` gives nothing: KeyError: 'q' (vary.py:2)"},
+		{"text", "function", "`transformVars` gives nothing: the function must return an object"},
+	} {
+		got, problems, _ := making(t, "prompts: ['{{x}} {{y}}']\ntests: [{vars: {x: one}, options: {transformVars: file://vary.py}}, {vars: {x: "+tt.x+"}, options: {transformVars: file://vary.py}}]\n", others, by)
+		if len(got) != 2 || got[0].Skip != "" || got[1].Skip == "" || !slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == tt.rule && strings.Contains(p.Message, tt.want) }) {
+			t.Errorf("%s: cases %q, problems %v; want the error %q of the second alone", tt.x, lines(got), problems, tt.want)
+		}
+	}
+	got, problems, _ := making(t, "prompts: ['{{x}}']\ntests: [{vars: {x: one}, options: {transformVars: 'file://vary.py:nobody'}}, {vars: {x: two}}]\n", others, by)
+	if len(got) != 2 || got[0].Skip == "" || got[1].Skip != "" || !slices.ContainsFunc(problems, func(p schema.Problem) bool {
+		return p.Rule == schema.RuleNotMade && strings.Contains(p.String(), "transformVars of vary.py: nobody runs vary.py:nobody; do it by hand")
+	}) {
+		t.Errorf("a program that does not run: cases %q, problems %v", lines(got), problems)
 	}
 }
 

@@ -227,10 +227,10 @@ func (c *compiler) runs(name string) (is bool, need string) {
 }
 
 // isCode are the types of files with code.
-var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".py": true}
+var isCode = map[string]bool{".js": true, ".cjs": true, ".mjs": true, ".ts": true, ".cts": true, ".mts": true, ".py": true}
 
 // barePrompt matches a prompt that is the name of a file, without file://.
-var barePrompt = lazyregexp.New(`^(?:[\w./*?-]|\{[\w./*?,-]*\})+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
+var barePrompt = lazyregexp.New(`^(?:[\w./*?-]|\{[\w./*?,-]*\})+\.(txt|md|j2|json|jsonl|ya?ml|csv|c?js|mjs|[cm]?ts|py|sh|bash|rb|pl|exe|bat|cmd|ps1)(:\w+)?$`)
 
 // promptFile returns the prompts of a file.
 func (c *compiler) promptFile(label, name string, at ...any) []prompt {

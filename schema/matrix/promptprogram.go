@@ -25,7 +25,7 @@ type promptSource struct {
 }
 
 // languages of the files that write prompts, by their extension.
-var languages = map[string]string{".py": "python", ".js": "javascript", ".cjs": "javascript", ".mjs": "javascript", ".ts": "javascript"}
+var languages = map[string]string{".py": "python", ".js": "javascript", ".cjs": "javascript", ".mjs": "javascript", ".ts": "javascript", ".cts": "javascript", ".mts": "javascript"}
 
 // errProgram means that a program writes the prompt when it is run.
 var errProgram = errors.New("a program writes the prompt")

@@ -1,5 +1,7 @@
 package matrix
 
+import "github.com/gavel-evals/gavel/schema/assertion"
+
 // promptRunners start the program of a prompt by its language: a function of a file, or
 // the file itself. They read {vars, provider, config} and print the result as JSON; a
 // Python file without a function gets them as its first argument, and prints the
@@ -40,13 +42,13 @@ except Exception as e:
     sys.exit(f"{type(e).__name__}: {e} ({os.path.basename(at.filename)}:{at.lineno})")
 out.write(text)
 `},
-	"javascript": {"node", "-e", `let input = "";
+	"javascript": {"node", "-e", assertion.LoadModule + `let input = "";
 process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const said = JSON.parse(input);
   const path = require("path").resolve(process.argv[1]);
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  const loaded = await import(require("url").pathToFileURL(path).href);
+  const loaded = await load(path);
   const name = process.argv[2];
   let f = name ? loaded[name] || (loaded.default || {})[name] : loaded.default || loaded;
   if (!name && f && typeof f !== "function") f = f.default;

@@ -43,6 +43,7 @@ const maxNested = 5
 func (c *compiler) expand(tests []test) []row {
 	var rows []row
 	keeper := keepers{}
+	c.makeVariations(tests)
 	for i := range tests {
 		t := &tests[i]
 		c.vary(t)

@@ -24,8 +24,10 @@ type test struct {
 	description string
 	vars        template.Variables
 	order       []string // the names of vars in the file's order
-	// functions make the values of variables, by their names.
-	functions map[string]computation
+	// varied is what a program returned for the variables; nil for none.
+	varied *madeValue
+	// functions make the values of variables.
+	functions map[variableFunction]computation
 	asserts   []written
 	threshold *float64
 	tags      []string

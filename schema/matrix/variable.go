@@ -109,7 +109,6 @@ func fileName(value json.RawMessage) (string, bool) {
 // match a name with wildcards are a list of texts, which multiplies the test, and so do
 // files in a list.
 func (c *compiler) variable(t *test, name string, value json.RawMessage, at schema.Position) json.RawMessage {
-	delete(t.functions, name)
 	file, isFile := fileName(value)
 	switch {
 	case isFile && wildcard.IsGlob(file):
@@ -117,20 +116,27 @@ func (c *compiler) variable(t *test, name string, value json.RawMessage, at sche
 		files, problems := c.matching(file, "variable", at)
 		c.note(t, problems)
 		for _, found := range files {
-			texts = append(texts, template.Written(c.varFile(t, "variable", found, at)))
+			texts = append(texts, template.Written(c.valueOfVariable(t, name, found, at)))
 		}
 		raw, _ := json.Marshal(texts) // texts
 		return raw
-	case isFile && (isScript[path.Ext(file)] || path.Ext(file) == ".py" && c.Make != nil):
-		return c.varFunction(t, name, value, at)
 	case isFile:
-		return c.varFile(t, "variable", file, at)
+		return c.valueOfVariable(t, name, file, at)
 	}
-	return c.listedFiles(t, value, at)
+	return c.listedFiles(t, name, value, at)
+}
+
+// valueOfVariable returns the text of a file, or the name of one whose function makes the
+// variable.
+func (c *compiler) valueOfVariable(t *test, name, file string, at schema.Position) json.RawMessage {
+	if isScript[path.Ext(file)] || c.makes(file) {
+		return c.varFunction(t, name, file, at)
+	}
+	return c.varFile(t, "variable", file, at)
 }
 
 // listedFiles replaces the names of files in a list that multiplies its test.
-func (c *compiler) listedFiles(t *test, value json.RawMessage, at schema.Position) json.RawMessage {
+func (c *compiler) listedFiles(t *test, name string, value json.RawMessage, at schema.Position) json.RawMessage {
 	var items []json.RawMessage
 	if !t.expands || len(value) == 0 || value[0] != '[' || json.Unmarshal(value, &items) != nil {
 		return value
@@ -141,7 +147,7 @@ func (c *compiler) listedFiles(t *test, value json.RawMessage, at schema.Positio
 	changed := false
 	for i, item := range items {
 		if file, isFile := fileName(item); isFile {
-			items[i], changed = c.varFile(t, "variable", file, at), true
+			items[i], changed = c.valueOfVariable(t, name, file, at), true
 		}
 	}
 	if !changed {
@@ -156,8 +162,8 @@ var isScript = map[string]bool{".js": true, ".cjs": true, ".mjs": true}
 
 // varFunction reads the function that makes a variable, which is called for each prompt
 // and provider. The variable keeps the name of the file until then.
-func (c *compiler) varFunction(t *test, name string, value json.RawMessage, at schema.Position) json.RawMessage {
-	file, _ := fileName(value)
+func (c *compiler) varFunction(t *test, name, file string, at schema.Position) json.RawMessage {
+	value, _ := json.Marshal("file://" + file) // a text
 	found := c.Read(document.Reference{At: c.folderOf(t, file, at), Path: file, Role: "program", Most: command.MaxFile})
 	t.inputs = append(t.inputs, found.Inputs...)
 	c.note(t, found.Problems)
@@ -170,11 +176,15 @@ func (c *compiler) varFunction(t *test, name string, value json.RawMessage, at s
 		return value
 	}
 	if t.functions == nil {
-		t.functions = map[string]computation{}
+		t.functions = map[variableFunction]computation{}
 	}
-	t.functions[name] = computation{f, at, found.File.Path}
+	t.functions[variableFunction{name, string(value)}] = computation{jsFunction: f, at: at, file: found.File.Path}
 	return value
 }
+
+// A variableFunction is a value of a variable that a function makes: JSON of the name of its
+// file.
+type variableFunction struct{ variable, value string }
 
 // called returns a row with the variables that functions make from its others, the prompt
 // and the provider.
@@ -185,7 +195,7 @@ func (c *compiler) called(r row, p prompt, by provider) row {
 	}
 	vars := maps.Clone(r.written)
 	for _, name := range r.test.order {
-		f, has := r.test.functions[name]
+		f, has := r.test.functions[variableFunction{name, string(r.written[name])}]
 		if !has {
 			continue
 		}
@@ -222,7 +232,11 @@ func (c *compiler) variableValue(f computation, name string, p prompt, vars temp
 		}
 		return trimmed(out)
 	}
-	made, err := c.caller.Object(f.jsFunction, name, p.template(), vars, who)
+	var made template.Variables
+	var err error = &template.NeedError{}
+	if !f.IsZero() {
+		made, err = c.caller.Object(f.jsFunction, name, p.template(), vars, who)
+	}
 	if _, needs := errors.AsType[*template.NeedError](err); needs && c.makes(f.file) {
 		made, err = c.madeByProgram(f, name, name, p.template(), vars, who)
 	}

@@ -47,6 +47,7 @@ func TestVariablesFromFiles(t *testing.T) {
 		{"[{vars: 'v/*.yaml'}]", []string{"fromA"}},
 		{"[{vars: 'file://v/*.yaml'}]", []string{"fromA"}},
 		{"[{vars: {x: file://f.js, y: why}}]", []string{"x|5|why|bot"}},
+		{"[{vars: {x: [file://f.js, b, file://own.mjs]}}]", []string{"x|5||bot", "b", `{"made":"x"}`}},
 		{"[{vars: {x: file://own.mjs}}]", []string{`{"made":"x"}`}},
 	} {
 		got := cases(t, "prompts: ['{{x}}']\ntests: "+tt.tests+"\n", variableFiles)
@@ -65,7 +66,8 @@ func TestVariablesThatAreNotRead(t *testing.T) {
 	for _, tt := range []struct{ vars, want string }{
 		{"{x: file://get.py}", "a program for the variable (.py)"},
 		{"{x: file://fs.js}", "a program for the variable x (require)"},
-		{"{x: [file://f.js]}", "a program for the variable (.js)"},
+		{"{x: [file://get.py]}", "a program for the variable (.py)"},
+		{"{x: [file://fs.js]}", "a program for the variable x (require)"},
 		{"{x: file://i.png}", "a variable from an image (.png)"},
 		{"{x: file://d.pdf}", "a variable from the text of PDF (.pdf)"},
 		{"{x: file://error.js}", "2:17: error: the variable x gets no value for the test t: it returns the error no such row; correct the function"},
