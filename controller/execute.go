@@ -161,6 +161,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			out.EffortUSD = run.EffortCost(d.Effort, cfg.Targets[r.Target].Price)
 			e.in.Head[r.Head.ID()] = out
 		}
 		if r.Base == nil {
@@ -171,6 +172,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			out.EffortUSD = run.EffortCost(d.Effort, p.req.Base.Config.Targets[r.Base.Target].Price)
 			e.in.Base[r.Base.ID()] = out
 		}
 	}
@@ -185,7 +187,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 // requested, or if the case is affected and keepTranscript says that a report may show
 // it.
 func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
-	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Judged: d.Oldest}
+	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Effort: d.Effort, Judged: d.Oldest}
 	differs := false // from base under the same digests
 	if was, known := e.p.baseStored[r.HeadDigests.D]; known && r.Base != nil {
 		differs = was.Result.Verdict != d.Result.Verdict

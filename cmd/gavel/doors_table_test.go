@@ -715,6 +715,19 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		unlike: unscored,
 	},
 	{
+		name: "answers that take five times the tokens", answer: echo, tokens: map[string]int{"model": 1, "talker": 9},
+		base:   shopOf(ids(6), map[string]string{"gavel.yaml": usual("gate: {max_tokens_rise: 50%}\n")}),
+		head:   map[string]string{"gavel.yaml": strings.Replace(usual("gate: {max_tokens_rise: 50%}\n"), "model: model", "model: talker", 1)},
+		want:   outcome{gate: "fail", reason: "tokens rose by 400 %, max_tokens_rise 50 %", some: true},
+		differ: map[string]outcome{"watch": {rule: askedOfAll, gate: "pass", reason: "max_tokens_rise 50 % is not asked", some: true}},
+	},
+	{
+		name: "answers that take a fifth more tokens", answer: echo, tokens: map[string]int{"model": 9, "talker": 11},
+		base: shopOf(ids(6), map[string]string{"gavel.yaml": usual("gate: {max_tokens_rise: 50%}\n")}),
+		head: map[string]string{"gavel.yaml": strings.Replace(usual("gate: {max_tokens_rise: 50%}\n"), "model: model", "model: talker", 1)},
+		want: outcome{gate: "pass", reason: "no case regressed", some: true},
+	},
+	{
 		// 20 may be .218 below, and 60 .103.
 		name: "min_score that is proved when all are measured again", base: limited(20, "min_score: 0.83"), head: briefly, answer: allFour,
 		want:   outcome{gate: "pass", reason: "; min_score 0.83 holds: 1.000 in 3 measurements of each case", calls: calls(1, 3)},

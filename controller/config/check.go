@@ -85,6 +85,9 @@ func (k *checker) gate() {
 	if g.FailOn == "threshold" && g.MinScore == nil && g.MaxDrop == nil {
 		k.Fail("missing-field", "`fail_on: threshold` needs a threshold", "add min_score or max_drop next to it", "gate", "fail_on")
 	}
+	for _, name := range shares {
+		k.percent("gate", name)
+	}
 	for i, glob := range g.Required {
 		k.glob(glob, "gate", "required", i)
 	}

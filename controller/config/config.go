@@ -357,6 +357,9 @@ type Gate struct {
 	FailOn string
 	// MinScore and MaxDrop are nil if not set.
 	MinScore, MaxDrop *float64
+	// MaxCostRise, MaxTimeRise and MaxTokensRise are shares of base's, such as 0.5 for
+	// 50%; nil if not set.
+	MaxCostRise, MaxTimeRise, MaxTokensRise *float64
 	// Required are key globs of cases that must be there and pass.
 	Required []string
 	// Removed is allow or fail, for a change that leaves out a case which base judges;
@@ -368,6 +371,11 @@ type Gate struct {
 	// Unsure is notice or undetermined, for a score that may be on either side of MinScore
 	// or MaxDrop; empty if the file does not set it, which means undetermined.
 	Unsure string `json:",omitzero"`
+}
+
+// BoundsCosts reports whether a limit on the costs of answers is set.
+func (g Gate) BoundsCosts() bool {
+	return g.MaxCostRise != nil || g.MaxTimeRise != nil || g.MaxTokensRise != nil
 }
 
 // UnsureNotice is the value of Gate.Unsure under which such a score passes.

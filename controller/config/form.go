@@ -36,13 +36,16 @@ type form struct {
 	Thresholds map[string]float64 `json:"thresholds"`
 	Reuse      *reuseForm         `json:"reuse"`
 	Gate       struct {
-		FailOn   string   `json:"fail_on"`
-		MinScore *float64 `json:"min_score"`
-		MaxDrop  *float64 `json:"max_drop"`
-		Required []string `json:"required"`
-		Removed  string   `json:"removed"`
-		Scores   string   `json:"scores"`
-		Unsure   string   `json:"unsure"`
+		FailOn        string      `json:"fail_on"`
+		MinScore      *float64    `json:"min_score"`
+		MaxDrop       *float64    `json:"max_drop"`
+		MaxCostRise   percentForm `json:"max_cost_rise"`
+		MaxTimeRise   percentForm `json:"max_time_rise"`
+		MaxTokensRise percentForm `json:"max_tokens_rise"`
+		Required      []string    `json:"required"`
+		Removed       string      `json:"removed"`
+		Scores        string      `json:"scores"`
+		Unsure        string      `json:"unsure"`
 	} `json:"gate"`
 	Noise       noiseForm    `json:"noise"`
 	Quarantine  []Quarantine `json:"quarantine"`
@@ -245,7 +248,7 @@ func (f form) config() *Config {
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
-		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.Required, f.Gate.Removed, f.Gate.Scores, f.Gate.Unsure},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.MaxCostRise.of, f.Gate.MaxTimeRise.of, f.Gate.MaxTokensRise.of, f.Gate.Required, f.Gate.Removed, f.Gate.Scores, f.Gate.Unsure},
 		Noise:      f.Noise.value(),
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},

@@ -21,7 +21,7 @@ func Parse(file string, data []byte) (*Config, []schema.Problem) {
 	k.literalSecrets()
 	for _, p := range doc.Check("#Config", schema.Error) {
 		if !k.hasProblem(p.Position) {
-			k.Problems = append(k.Problems, withUnit(p))
+			k.Problems = append(k.Problems, inPercent(withUnit(p)))
 		}
 	}
 	if schema.HasErrors(k.Problems) {

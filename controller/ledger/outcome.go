@@ -38,6 +38,8 @@ type Decision struct {
 	Duration time.Duration `json:"duration_ns"`
 	// Samples is on how many samples it rests, ≥ 1.
 	Samples int `json:"samples"`
+	// Effort is what the answers took from the agent; nil if it was not asked.
+	Effort *verdict.Effort `json:"effort,omitempty"`
 
 	// The digests and the times are filled in by reading. Oldest is when the
 	// oldest of the samples was made.
@@ -53,7 +55,7 @@ func (d *Decision) decode(r *verdict.JSONReader, body []byte) error {
 	if !ok {
 		return json.Unmarshal(body, d)
 	}
-	d.Result, d.Usage, d.Duration, d.Samples = quick.Result, quick.Usage, quick.Duration, quick.Samples
+	d.Result, d.Usage, d.Duration, d.Samples, d.Effort = quick.Result, quick.Usage, quick.Duration, quick.Samples, quick.Effort
 	return nil
 }
 

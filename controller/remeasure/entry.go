@@ -394,8 +394,13 @@ func (e *entry) spend(c *Comparison, side confirm.Side, o run.Outcome) {
 // replace replaces the first outcome by the outcome of a measurement.
 func (e *entry) replace(c *Comparison, side confirm.Side, o run.Outcome) {
 	outcomes, id := e.side(c, side)
+	cfg := c.HeadConfig
+	if side == confirm.Base {
+		cfg = c.BaseConfig
+	}
 	is := outcomes[id]
-	is.Result, is.Reused, is.Transcript = o.Result, false, nil
+	is.EffortUSD = run.EffortCost(o.Effort, cfg.Targets[e.job(side).Target].Price)
+	is.Result, is.Effort, is.Reused, is.Transcript = o.Result, o.Effort, false, nil
 	if len(o.Transcripts) > 0 {
 		is.Transcript = &o.Transcripts[0]
 	}

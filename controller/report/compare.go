@@ -17,6 +17,11 @@ type Outcome struct {
 	// Usage and Duration are the case's consumption in this run; zero if it was reused.
 	Usage    verdict.Usage
 	Duration time.Duration
+	// Effort is what the result took from the agent; nil if it was not asked, or
+	// unknown.
+	Effort *verdict.Effort
+	// EffortUSD is its cost at the prices of the side; nil if a price is unknown.
+	EffortUSD *float64
 	// Transcript is the transcript of the sample that explains the verdict; nil if
 	// unavailable.
 	Transcript *verdict.Transcript
@@ -126,6 +131,7 @@ func Compare(in Input) *Report {
 	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
+	r.Costs = costs(pairs)
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
 	return r

@@ -34,6 +34,9 @@ type GateSettings struct {
 	// measuring again may give another result, both compare intervals: what is proved to
 	// be beyond the limit fails, and what is proved to be within passes.
 	MinScore, MaxDrop *float64
+	// MaxCostRise, MaxTimeRise and MaxTokensRise bound by how much more the answers may take
+	// from the agent than at base, as a share of base's, ≥ 0. nil disables the rule.
+	MaxCostRise, MaxTimeRise, MaxTokensRise *float64
 	// PassUnsure means that a mean that may be on either side of its limit passes.
 	PassUnsure bool
 	// Required are globs of keys that must exist and pass. * matches within a segment,
@@ -106,6 +109,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		left, kept := withoutWaived(r, pairs)
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
+		f.rises(r, kept, s)
 		f.withdrawals(r, s)
 		f.required(r, s)
 		f.flaky(left, s)
@@ -153,6 +157,11 @@ func (f *findings) unasked(r *Report, s GateSettings) string {
 	}
 	if s.MaxDrop != nil && r.Base != nil {
 		limits = append(limits, fmt.Sprintf("max_drop %v", *s.MaxDrop))
+	}
+	if r.Base != nil {
+		for _, l := range s.rises() {
+			limits = append(limits, l.String())
+		}
 	}
 	for _, glob := range f.unselected {
 		limits = append(limits, "required case "+glob)

@@ -112,6 +112,17 @@ func weaker(base, head GateSettings) []string {
 	if base.MaxDrop != nil && (head.MaxDrop == nil || *head.MaxDrop > *base.MaxDrop) {
 		out = append(out, fmt.Sprintf("weakens the gate: max_drop %v → %s", *base.MaxDrop, orOff(head.MaxDrop)))
 	}
+	after := map[string]riseLimit{}
+	for _, l := range head.rises() {
+		after[l.name] = l
+	}
+	for _, was := range base.rises() {
+		if is, set := after[was.name]; !set {
+			out = append(out, fmt.Sprintf("weakens the gate: %s → off", was))
+		} else if *is.most > *was.most {
+			out = append(out, fmt.Sprintf("weakens the gate: %s → %s", was, percent(*is.most)))
+		}
+	}
 	if base.Removed == RemovedFail && head.Removed != RemovedFail {
 		out = append(out, "weakens the gate: removed fail → allow")
 	}

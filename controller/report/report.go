@@ -67,6 +67,8 @@ type Report struct {
 	Conversations []Group `json:"conversations"`
 	// Remeasured is present if compared cases could be noise.
 	Remeasured *Noise `json:"remeasured,omitempty"`
+	// Costs compare what the answers of both sides took; absent if no case was asked again.
+	Costs *Costs `json:"costs,omitempty"`
 	// Nightly is present if a scheduled run measured cases again for the history.
 	Nightly *Night `json:"nightly,omitempty"`
 	// Targets compares several targets that every case ran against.

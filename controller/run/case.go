@@ -304,6 +304,7 @@ func (c *caseRun) outcome() Outcome {
 		spent, made, took := a.usage()
 		out.Spent, out.Made, out.Duration = out.Spent.Add(spent), out.Made.Add(made), out.Duration+took
 	}
+	out.Effort = c.effort()
 	for _, s := range last.samples {
 		if len(s.execution.Transcript.Messages) > 0 {
 			out.Transcripts = append(out.Transcripts, s.execution.Transcript)
@@ -331,6 +332,22 @@ func (c *caseRun) outcome() Outcome {
 		out.Unrun = c.costs.Unrun
 	}
 	return out
+}
+
+// effort sums up what the attempts took from the agent; nil if it was not asked.
+func (c *caseRun) effort() *verdict.Effort {
+	out := verdict.Effort{Samples: len(c.last().samples)}
+	own := len(c.job.Case.Drive.Messages)
+	for _, a := range c.attempts {
+		for _, s := range a.samples {
+			t := &s.execution.Transcript
+			out.Add(t, max(own, t.Written))
+		}
+	}
+	if out.Calls == 0 {
+		return nil
+	}
+	return &out
 }
 
 // listAttempts adds the attempts to the result if there were several. An attempt that
@@ -379,5 +396,5 @@ func (c *caseRun) decision(out Outcome) *ledger.Decision {
 			return nil
 		}
 	}
-	return &ledger.Decision{Result: out.Result, Usage: out.Made, Duration: out.Duration, Samples: out.Result.Samples}
+	return &ledger.Decision{Result: out.Result, Usage: out.Made, Effort: out.Effort, Duration: out.Duration, Samples: out.Result.Samples}
 }

@@ -161,6 +161,15 @@ func priced(u verdict.Usage, price *config.Price) verdict.Usage {
 	return u
 }
 
+// EffortCost returns the cost of an effort in USD, at a price where the agent did not report
+// it; nil if that is unknown.
+func EffortCost(e *verdict.Effort, price *config.Price) *float64 {
+	if e == nil {
+		return nil
+	}
+	return priced(e.Usage(), price).Cost()
+}
+
 // pricedTurns returns the turns of a conversation, each with its cost.
 func pricedTurns(turns []verdict.Turn, price *config.Price) []verdict.Turn {
 	turns = slices.Clone(turns)

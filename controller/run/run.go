@@ -121,6 +121,8 @@ type Outcome struct {
 	// Spent is the cost of this run's calls; Made is the total cost of the result,
 	// including stored samples.
 	Spent, Made verdict.Usage
+	// Effort is what the result took from the agent; nil if it was not asked.
+	Effort *verdict.Effort `json:",omitempty"`
 	// GivenUp counts the calls that were cancelled before their reply, by the run or by
 	// a timeout. Providers charge an unknown amount for them: they are not in Spent.
 	GivenUp int

@@ -106,7 +106,14 @@ func TestWritten(t *testing.T) {
 	var r verdict.JSONReader
 	for range 3000 {
 		usage := verdict.Usage{Calls: c.IntN(9), InputTokens: c.Int64(), OutputTokens: -c.Int64(), CostUSD: c.number(), Unpriced: c.IntN(3), Told: c.IntN(3), ToldUSD: c.number()}
-		if text := encode(t, verdict.DecisionReader{Result: c.result(), Usage: usage, Duration: time.Duration(c.Int64()), Samples: c.IntN(9)}); !same(t, &r, text) {
+		var effort *verdict.Effort
+		if c.bool() {
+			effort = &verdict.Effort{
+				Samples: c.IntN(9), Calls: c.IntN(9), InputTokens: c.Int64(), OutputTokens: c.Int64N(2), Told: c.IntN(2), ToldUSD: c.number(),
+				Latency: time.Duration(c.Int64()), Turns: c.IntN(9), ToolCalls: c.IntN(2), Untraced: c.bool(),
+			}
+		}
+		if text := encode(t, verdict.DecisionReader{Result: c.result(), Usage: usage, Effort: effort, Duration: time.Duration(c.Int64()), Samples: c.IntN(9)}); !same(t, &r, text) {
 			t.Fatalf("%s is not read", text)
 		}
 	}
@@ -128,7 +135,8 @@ func TestFields(t *testing.T) {
 		Verdict: verdict.Pass, Score: &x, Samples: 1, Evaluators: []verdict.EvaluatorResult{evaluator}, Reason: "r", NoThreshold: true, Best: true,
 		Attempts: []verdict.Attempt{{}}, Comparison: &verdict.Comparison{},
 	}
-	for _, v := range []any{full, evaluator, criterion, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1, Told: 1, ToldUSD: 1}} {
+	effort := verdict.Effort{Samples: 1, Calls: 1, InputTokens: 1, OutputTokens: 1, Told: 1, ToldUSD: 1, Latency: 1, Turns: 1, ToolCalls: 1, Untraced: true}
+	for _, v := range []any{full, evaluator, criterion, effort, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1, Told: 1, ToldUSD: 1}} {
 		for i, typ := 0, reflect.TypeOf(v); i < typ.NumField(); i++ {
 			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 			if reflect.ValueOf(v).Field(i).IsZero() {
@@ -136,7 +144,7 @@ func TestFields(t *testing.T) {
 			}
 			one := reflect.New(typ).Elem()
 			one.Field(i).Set(reflect.ValueOf(v).Field(i))
-			result, usage := verdict.Result{}, verdict.Usage{}
+			result, usage, effort := verdict.Result{}, verdict.Usage{}, (*verdict.Effort)(nil)
 			switch one := one.Interface().(type) {
 			case verdict.Result:
 				one.Evaluators = nil // each has a case of its own
@@ -148,8 +156,10 @@ func TestFields(t *testing.T) {
 				result.Evaluators = []verdict.EvaluatorResult{{Criteria: []verdict.Criterion{one}}}
 			case verdict.Usage:
 				usage = one
+			case verdict.Effort:
+				effort = &one
 			}
-			if ok := same(t, new(verdict.JSONReader), encode(t, verdict.DecisionReader{Result: result, Usage: usage})); ok == refused[name] {
+			if ok := same(t, new(verdict.JSONReader), encode(t, verdict.DecisionReader{Result: result, Usage: usage, Effort: effort})); ok == refused[name] {
 				t.Errorf("%s.%s is read: %t", typ, name, ok)
 			}
 		}

@@ -10,6 +10,7 @@ type DecisionReader struct {
 	Usage    Usage         `json:"usage"`
 	Duration time.Duration `json:"duration_ns"`
 	Samples  int           `json:"samples"`
+	Effort   *Effort       `json:"effort,omitempty"`
 }
 
 // Decision reads a decision. It reports false for JSON that has to be read by
@@ -33,6 +34,10 @@ func (r *JSONReader) Decision(body []byte) (out DecisionReader, ok bool) {
 	}
 	if r.field("samples") {
 		out.Samples = int(r.integer())
+	}
+	if r.field("effort") {
+		out.Effort = &Effort{}
+		r.effort(out.Effort)
 	}
 	r.close()
 	if r.bad || r.at < len(r.text) {
@@ -91,6 +96,42 @@ func (r *JSONReader) usage(out *Usage) {
 	}
 	if r.field("told_usd") {
 		out.ToldUSD = r.number()
+	}
+	r.close()
+}
+
+// effort reads what the answers took from the agent.
+func (r *JSONReader) effort(out *Effort) {
+	r.open()
+	if r.field("samples") {
+		out.Samples = int(r.integer())
+	}
+	if r.field("calls") {
+		out.Calls = int(r.integer())
+	}
+	if r.field("input_tokens") {
+		out.InputTokens = r.integer()
+	}
+	if r.field("output_tokens") {
+		out.OutputTokens = r.integer()
+	}
+	if r.field("told") {
+		out.Told = int(r.integer())
+	}
+	if r.field("told_usd") {
+		out.ToldUSD = r.number()
+	}
+	if r.field("latency_ns") {
+		out.Latency = time.Duration(r.integer())
+	}
+	if r.field("turns") {
+		out.Turns = int(r.integer())
+	}
+	if r.field("tool_calls") {
+		out.ToolCalls = int(r.integer())
+	}
+	if r.field("untraced") {
+		out.Untraced = r.bool()
 	}
 	r.close()
 }

@@ -86,6 +86,9 @@ func (c *comment) render() string {
 	c.line(Marker)
 	c.line("### " + c.headline())
 	c.line(c.scoreLine())
+	if said := reporters.Answers(c.r); said != "" {
+		c.line("A" + said[1:])
+	}
 	c.line("")
 	c.problems()
 	c.notices()
