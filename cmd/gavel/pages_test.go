@@ -330,6 +330,30 @@ func TestThePageOnCosts(t *testing.T) {
 	}
 }
 
+// TestThePageOnCostsLimits: the gate of the page fails for answers of five times the tokens,
+// and only says that the price is unknown.
+func TestThePageOnCostsLimits(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^```yaml\\n(gate:\\n.*?)^```$").FindStringSubmatch(page(t, "examples/costs.md"))[1]
+	files := map[string]string{"gavel.yaml": usual(block)}
+	for name, tt := range map[string]struct {
+		tokens map[string]int
+		want   outcome
+	}{
+		"more":  {map[string]int{"talker": 9}, outcome{gate: "fail", reason: "tokens rose by 400 %, max_tokens_rise 50 %", some: true}},
+		"alike": {nil, outcome{gate: "pass", reason: "max_cost_rise 50 % is not decided: not every price is known", notice: "not every price is known", some: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scenario{
+				name: name, base: shopOf(ids(6), files), answer: echo, tokens: tt.tokens, want: tt.want,
+				head: map[string]string{"gavel.yaml": strings.Replace(usual(block), "model: model", "model: talker", 1)},
+			}
+			if diff := newPassage(t, s, columns[2]).through(); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // fenced are the commands in the blocks of a page.
 func fenced(page string) []string {
 	var out []string

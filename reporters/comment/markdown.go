@@ -87,7 +87,7 @@ func (c *comment) render() string {
 	c.line("### " + c.headline())
 	c.line(c.scoreLine())
 	if said := reporters.Answers(c.r); said != "" {
-		c.line("A" + said[1:])
+		c.line(textfmt.Markdown("A"+said[1:], 600))
 	}
 	c.line("")
 	c.problems()

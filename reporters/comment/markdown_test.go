@@ -50,6 +50,7 @@ func comments() map[string]func() string {
 		"superseded":         of(reporttest.Superseded(), onForge()),
 		"moved_removed_new":  of(reporttest.MovedRemovedNew(), onForge()),
 		"lightened":          of(reporttest.Lightened(), onForge()),
+		"costlier":           of(reporttest.Costlier(), onForge()),
 		"withdrawn":          of(reporttest.Withdrawn(), onForge()),
 		"weightless":         of(reporttest.Weightless(), onForge()),
 		"commands":           of(reporttest.Commanded("mona", "the policy says 60 days now"), commanded),
@@ -76,7 +77,7 @@ var (
 	ownMarker  = regexp.MustCompile(`\A<!-- gavel:report instance=[A-Za-z0-9._-]+ -->\n`)
 	ownBlock   = regexp.MustCompile("(?m)^To run this commit, .*:\n\n```\n/gavel approve [0-9a-f]{7,40}\n```\n")
 	ownLinks   = regexp.MustCompile(`\]\(https://[^\s()<>]*\)`)
-	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|(?:None|\d[\d,]*) .*)$`)
+	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|Answers of .*|(?:None|\d[\d,]*) .*)$`)
 	ownEntity  = regexp.MustCompile(`&(?:amp|lt|gt|nbsp|#\d+);`)
 	mentions   = regexp.MustCompile(`@[^&]`)
 	references = regexp.MustCompile(`(?i)#\d|GH-\d`)

@@ -477,3 +477,26 @@ func Hostile(texts []string) *Scenario {
 	s.In.Gate.Required = []string{next()}
 	return s
 }
+
+// Costlier has cases that pass on both sides, and whose answers took more at head.
+func Costlier() *Scenario {
+	s := New()
+	taking := func(cents, tokens float64) *report.Outcome {
+		usd := cents / 100
+		return &report.Outcome{EffortUSD: &usd, Effort: &verdict.Effort{
+			Samples: 1, Calls: 1, InputTokens: int64(tokens), Latency: time.Duration(cents * float64(time.Second)), Turns: 1, ToolCalls: 1 + int(cents),
+		}}
+	}
+	for i, head := range []float64{1.2, 1.4, 1.1, 2.3} {
+		key := fmt.Sprintf("math/1/c%d", i)
+		row := s.Add(key, Pass(1), Pass(1), prompt("test_definitions/math/domain.json"))
+		row.BaseDigests.E, row.HeadDigests.E = "base "+key, "head "+key
+		for outcomes, took := range map[*map[string]report.Outcome]*report.Outcome{&s.In.Base: taking(1, 900), &s.In.Head: taking(head, 1000)} {
+			o := (*outcomes)[key]
+			o.Effort, o.EffortUSD = took.Effort, took.EffortUSD
+			(*outcomes)[key] = o
+		}
+	}
+	s.Same("sql/1", 6, 1)
+	return s
+}
