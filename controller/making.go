@@ -40,7 +40,8 @@ type Making struct {
 	// Never is the reason why no program starts at all; empty for none.
 	Never string
 	// Withheld reports whether the programs of head do not start unless they are as at base, and
-	// until when, as the ending of that sentence; nil starts them.
+	// until when, as the ending of that sentence, which is empty if an approval does not help;
+	// nil starts them.
 	Withheld func(context.Context) (until string, withheld bool)
 }
 
@@ -176,6 +177,7 @@ func (m *maker) ofBase(ctx context.Context, of schema.Making) (made []byte, asBa
 	return nil, true, &schema.UnmadeError{
 		Reason: fmt.Sprintf("it starts a program, and %s is changed here: programs run as base has them%s", file, until),
 		Hint:   "have somebody with write access approve the head, or " + byFile,
+		Waits:  until != "",
 	}
 }
 

@@ -319,8 +319,12 @@ func (p *planner) side(ctx context.Context, s Checkout, loaded *load.Result, env
 // invalidate records the files that did not load.
 func invalidate(side *plan.Side, problems []schema.Problem) {
 	for _, problem := range problems {
-		if problem.Severity == schema.Error {
-			side.Invalid[problem.File] = true
+		switch {
+		case problem.Severity != schema.Error:
+		case problem.Rule != schema.RuleWaits:
+			side.Invalid[problem.File] = plan.IsInvalid
+		case side.Invalid[problem.File] == "":
+			side.Invalid[problem.File] = plan.Waits
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (p *planner) complete(ctx context.Context, side *loadedSide, files []string
 		switch {
 		case known[id]:
 			side.Cases[id] = e
-		case !side.Invalid[e.Origin.File]: // else another file has a case of that name
+		case side.Invalid[e.Origin.File] == "": // else another file has a case of that name
 			return errChanged
 		}
 	}

@@ -36,7 +36,11 @@ type Maker interface {
 }
 
 // An UnmadeError means that a program must not or cannot start.
-type UnmadeError struct{ Reason, Hint string }
+type UnmadeError struct {
+	Reason, Hint string
+	// Waits means that it may start once the head is approved.
+	Waits bool
+}
 
 // Error returns the reason.
 func (e *UnmadeError) Error() string { return e.Reason }
@@ -44,3 +48,7 @@ func (e *UnmadeError) Error() string { return e.Reason }
 // RuleNotMade is the rule of the error about a part of a definition that no program made. A
 // definition with it is read again each time, since the reason may not be a file's.
 const RuleNotMade = "not-made"
+
+// RuleWaits is the rule of the error about such a part whose program may start once the head is
+// approved: the definition is not known to be invalid.
+const RuleWaits = "waits-for-approval"

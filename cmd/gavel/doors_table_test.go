@@ -358,7 +358,7 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 	{
 		name: "a stranger changes a program that makes tests", base: madeByProgram("a"), answer: echo, stranger: true, programs: "node",
 		head:   map[string]string{"test_definitions/gen/word.js": "module.exports = 'b'\n"},
-		want:   outcome{gate: "undetermined", reason: "invalid", problems: []string{"test_definitions/promptfooconfig.yaml"}, cases: map[string]string{"promptfooconfig#one": "error"}, calls: map[string]int{"say b": 0}},
+		want:   outcome{gate: "undetermined", reason: "waits for approval", problems: []string{"test_definitions/promptfooconfig.yaml"}, waits: true, cases: map[string]string{"promptfooconfig#one": "error"}, calls: map[string]int{"say b": 0}},
 		unlike: idle,
 	},
 	{

@@ -106,8 +106,10 @@ type outcome struct {
 	notice string
 	// groups are the gates of groups.
 	groups map[string]string
-	// problems are the files with an error in them.
+	// problems are the files with an error in them; with waits, it is that they wait for an
+	// approval.
 	problems []string
+	waits    bool
 	// calls are how often a model is asked, by prompt. Prompts that are not in it are not
 	// compared.
 	calls map[string]int
@@ -122,7 +124,10 @@ func (o outcome) states() map[string]string {
 	for group, gate := range o.groups {
 		states["gavel/verdict/"+group] = words[gate]
 	}
-	if len(o.problems) > 0 {
+	switch {
+	case o.waits:
+		states["gavel/validate"] = "error"
+	case len(o.problems) > 0:
 		states["gavel/validate"], states["gavel/verdict"] = "failure", "failure"
 	}
 	return states
@@ -285,6 +290,7 @@ func (c *passage) found(r *report.Report, want outcome) outcome {
 			got.problems = append(got.problems, p.File)
 		}
 	}
+	got.waits = report.WaitingFiles(r.Problems) > 0 && report.InvalidFiles(r.Problems) == 0
 	for prompt := range want.calls {
 		got.calls[prompt] = c.models.calls(prompt)
 	}

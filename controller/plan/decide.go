@@ -15,8 +15,8 @@ type Side struct {
 	Commit string
 	// Cases by ID.
 	Cases map[string]*Entry
-	// Invalid are the definition files that did not load.
-	Invalid map[string]bool
+	// Invalid are the definition files that did not load, with what that is called.
+	Invalid map[string]string
 	// Strays are files among the definitions that are neither definitions nor
 	// referenced.
 	Strays map[string]bool
@@ -25,6 +25,12 @@ type Side struct {
 	// DefaultTarget serves the cases that name none.
 	DefaultTarget string
 }
+
+// The messages about a definition that did not load.
+const (
+	IsInvalid = "the definition is invalid"
+	Waits     = "the definition waits for approval"
+)
 
 // An Entry is a case on one side of a plan.
 type Entry struct {
@@ -47,7 +53,7 @@ func NewEntry(c *schema.Case, env *Environment) *Entry {
 
 // NewSide returns a side with valid entries.
 func NewSide(commit, defaultTarget string, entries []*Entry) Side {
-	s := Side{Commit: commit, Cases: make(map[string]*Entry, len(entries)), Invalid: map[string]bool{}, DefaultTarget: defaultTarget}
+	s := Side{Commit: commit, Cases: make(map[string]*Entry, len(entries)), Invalid: map[string]string{}, DefaultTarget: defaultTarget}
 	for _, e := range entries {
 		s.Cases[e.ID()] = e
 	}
@@ -188,8 +194,8 @@ func missing(base, head Side) []Row {
 // and a removed file would be unambiguous.
 func invalidAt(head Side, c *Entry) (Reason, bool) {
 	for _, in := range c.Inputs {
-		if head.Invalid[in.File] {
-			return Reason{Part: "invalid", File: in.File, Message: "the definition is invalid"}, true
+		if is := head.Invalid[in.File]; is != "" {
+			return Reason{Part: "invalid", File: in.File, Message: is}, true
 		}
 	}
 	for _, in := range c.Inputs {

@@ -126,7 +126,7 @@ func TestSeveralTargets(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	invalid := side(tc("a", "1", 1))
-	invalid.Invalid["b.json"] = true
+	invalid.Invalid["b.json"] = IsInvalid
 	for _, test := range []struct {
 		name       string
 		base, head Side

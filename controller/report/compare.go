@@ -337,7 +337,7 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	case p.plan.Action == plan.Removed:
 		return nil, nil
 	case p.plan.Head == nil:
-		return nil, reasonText(p, "the definition is invalid")
+		return nil, reasonText(p, plan.IsInvalid)
 	case p.plan.Action == plan.Skip || p.plan.Head.Skip != "":
 		return &skipped, nil
 	case p.head != nil && p.head.Unrun != "":

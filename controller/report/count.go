@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -35,15 +36,40 @@ func NothingAffected(r *Report) bool {
 func Due(r *Report) int { return r.Summary.Run + r.Summary.Rejudged + r.Summary.Redecided }
 
 // InvalidFiles counts the files with an error, since a file with ten mistakes is one
-// unusable definition.
+// unusable definition. One that waits for approval is not known to be invalid.
 func InvalidFiles(problems []schema.Problem) int {
-	files := map[string]bool{}
+	invalid, _ := unusable(problems)
+	return invalid
+}
+
+// WaitingFiles counts the files that are not wholly read before the head is approved, without
+// invalid ones.
+func WaitingFiles(problems []schema.Problem) int {
+	_, waiting := unusable(problems)
+	return waiting
+}
+
+// waits reports whether a case was not read since its definition waits for approval.
+func waits(reasons []plan.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r plan.Reason) bool { return r.Message == plan.Waits })
+}
+
+func unusable(problems []schema.Problem) (invalid, waiting int) {
+	waits := map[string]bool{}
 	for _, p := range problems {
 		if p.Severity == schema.Error {
-			files[p.File] = true
+			before, known := waits[p.File]
+			waits[p.File] = p.Rule == schema.RuleWaits && (before || !known)
 		}
 	}
-	return len(files)
+	for _, is := range waits {
+		if is {
+			waiting++
+		} else {
+			invalid++
+		}
+	}
+	return invalid, waiting
 }
 
 // OutOfBounds reports whether nothing of the commit was read because it exceeds the

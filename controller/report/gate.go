@@ -117,7 +117,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 	}
 	g := Gate{FailOn: rule}
 	switch {
-	case rule == FailOnNever && unrun(r, pairs):
+	case rule == FailOnNever && (unrun(r, pairs) || WaitingFiles(r.Problems) > 0):
 		g.Result, g.Reason = GateUndetermined, strings.Join(f.undetermined, "; ")
 	case rule == FailOnNever:
 		g.Result, g.Reason = GatePass, "fail_on: never"
@@ -209,27 +209,27 @@ func (f *findings) invalid(problems []schema.Problem) {
 	if len(f.undetermined) > 0 {
 		return
 	}
-	files := map[string]bool{}
-	for _, p := range problems {
-		if p.Severity == schema.Error {
-			files[p.File] = true
-		}
+	invalid, waiting := unusable(problems)
+	if invalid > 0 {
+		f.unknown("%s %s invalid", textfmt.Count(invalid, "definition"), textfmt.Verb(invalid, "is", "are"))
 	}
-	if len(files) > 0 {
-		f.unknown("%s %s invalid", textfmt.Count(len(files), "definition"), textfmt.Verb(len(files), "is", "are"))
+	if waiting > 0 {
+		f.unknown("%s %s for approval", textfmt.Count(waiting, "definition"), textfmt.Verb(waiting, "waits", "wait"))
 	}
 }
 
 // unjudged finds conditions that make every other rule moot: nothing to judge, and
 // wanted cases without a judgement.
 func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
-	current, errors, unrun, invalid := rest.Cases-rest.Skipped, 0, 0, 0
+	current, errors, unrun, invalid, waiting := rest.Cases-rest.Skipped, 0, 0, 0, 0
 	for i, p := range pairs {
 		if active(p.plan.Head) {
 			current++
 		}
 		switch row := r.Cases[i]; {
 		case row.Quarantine != nil || r.TargetChanges.waives(&row):
+		case row.Invalid() && waits(row.Reasons):
+			waiting++
 		case row.Invalid():
 			invalid++
 		case row.Unrun():
@@ -243,7 +243,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 		f.unknown("%s", r.NotRunReason)
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
-	case current == 0:
+	case current == 0 && invalid+waiting == 0:
 		all := "the only one is"
 		if n := r.Summary.Cases + rest.Cases; n > 1 {
 			all = fmt.Sprintf("all %d are", n)
@@ -258,6 +258,9 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	}
 	if invalid > 0 {
 		f.unknown("%s of base %s not run because the definition is invalid", textfmt.Count(invalid, "case"), textfmt.Verb(invalid, "was", "were"))
+	}
+	if waiting > 0 {
+		f.unknown("%s of base %s not run because the definition waits for approval", textfmt.Count(waiting, "case"), textfmt.Verb(waiting, "was", "were"))
 	}
 }
 

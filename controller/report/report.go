@@ -99,7 +99,7 @@ type Report struct {
 // gate did not pass, else 0.
 func (r *Report) ExitCode() int {
 	switch {
-	case schema.HasErrors(r.Problems):
+	case InvalidFiles(r.Problems) > 0:
 		return 2
 	case r.Gate.Result != GatePass:
 		return 1

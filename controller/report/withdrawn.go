@@ -132,6 +132,8 @@ func notice(p pair, way string) *Notice {
 	}
 	head := p.plan.Head
 	switch {
+	case way == "" && head == nil && waits(p.plan.Reasons):
+		n.Message = was + " and its definition waits for approval here"
 	case way == "" && head == nil:
 		n.Message = was + " and its definition is invalid here"
 	case way == "":

@@ -70,7 +70,7 @@ func (r *Review) suggested(rep *report.Report) []string {
 	var out []string
 	sorted := reporters.Arrange(rep)
 	approval, acceptance := rep.TargetChanges.Waits(rep.Cases)
-	waiting := rep.NotRunReason != "" && !reporters.Unexamined(rep) || approval || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
+	waiting := rep.NotRunReason != "" && !reporters.Unexamined(rep) || approval || report.WaitingFiles(rep.Problems) > 0 || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
 		return row.Unrun() && !strings.HasSuffix(*row.Error, report.BeforeMerge)
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {

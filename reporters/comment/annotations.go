@@ -39,6 +39,8 @@ func NewCheck(r *report.Report) Check {
 		c.Conclusion = ConclusionSuccess
 	case decided.State == StateError && r.NotRunReason != "":
 		c.Conclusion, first = conclusionActionRequired, textfmt.Line(r.NotRunReason)
+	case decided.State == StateError && report.WaitingFiles(r.Problems) > 0:
+		c.Conclusion = conclusionActionRequired
 	}
 	c.Title = fit(maxDescription, first, scoreWords(r))
 	c.Annotations = annotations(r)

@@ -129,7 +129,7 @@ func (c *comment) headline() string {
 	switch {
 	case report.InvalidFiles(r.Problems) > 0 || r.Gate.Result == report.GateFail:
 		icon = "❌"
-	case r.NotRunReason != "" && r.Gate.Result == report.GateUndetermined:
+	case c.waits() && r.Gate.Result == report.GateUndetermined:
 		icon = "⏸️"
 	case r.Gate.Result != report.GatePass || len(c.rows.Blocking) > 0 || r.ScoresFell() != "":
 		icon = "⚠️"
@@ -139,12 +139,17 @@ func (c *comment) headline() string {
 	case c.approve() == "" && c.acceptance() != "":
 		said += " · waits for an acceptance"
 	case c.approve() == "":
-	case r.NotRunReason != "":
-		said = "Waiting for approval: " + said
+	case c.waits():
+		said = "Waiting for approval: " + strings.TrimPrefix(said, "Gate undetermined: ")
 	default:
 		said += " · the rest waits for approval"
 	}
 	return icon + " " + said
+}
+
+// waits reports whether nothing, or not each definition, is judged before an approval.
+func (c *comment) waits() bool {
+	return c.r.NotRunReason != "" || report.WaitingFiles(c.r.Problems) > 0
 }
 
 func (c *comment) scoreLine() string {
@@ -211,20 +216,32 @@ func (c *comment) alert(kind string, paragraphs []string) {
 
 // problems lists the mistakes in the definitions.
 func (c *comment) problems() {
-	var bad []schema.Problem
+	var bad, waiting []schema.Problem
 	for _, p := range c.r.Problems {
-		if p.Severity == schema.Error {
+		switch {
+		case p.Severity != schema.Error:
+		case p.Rule == schema.RuleWaits:
+			waiting = append(waiting, p)
+		default:
 			bad = append(bad, p)
 		}
 	}
+	n := report.InvalidFiles(bad)
+	title := fmt.Sprintf("**%s %s invalid and %s not run**", textfmt.Count(n, "definition"), textfmt.Verb(n, "is", "are"), textfmt.Verb(n, "was", "were"))
+	if report.OutOfBounds(bad) {
+		title = "**Nothing of this commit was run**"
+	}
+	c.listed("CAUTION", title, bad)
+	n = report.WaitingFiles(waiting)
+	c.listed("NOTE", fmt.Sprintf("**%s %s for approval, and %s not run**", textfmt.Count(n, "definition"), textfmt.Verb(n, "waits", "wait"), textfmt.Verb(n, "was", "were")), waiting)
+}
+
+// listed writes problems under a title, if there are any.
+func (c *comment) listed(kind, title string, bad []schema.Problem) {
 	if len(bad) == 0 {
 		return
 	}
-	n := report.InvalidFiles(bad)
-	out := []string{fmt.Sprintf("**%s %s invalid and %s not run**", textfmt.Count(n, "definition"), textfmt.Verb(n, "is", "are"), textfmt.Verb(n, "was", "were"))}
-	if report.OutOfBounds(bad) {
-		out[0] = "**Nothing of this commit was run**"
-	}
+	out := []string{title}
 	bad = reporters.Causes(bad)
 	shown := c.limit(len(bad))
 	for _, p := range bad[:shown] {
@@ -233,7 +250,7 @@ func (c *comment) problems() {
 	if rest := len(bad) - shown; rest > 0 {
 		out = append(out, textfmt.Count(rest, "problem")+" "+more(shown))
 	}
-	c.alert("CAUTION", out)
+	c.alert(kind, out)
 }
 
 // problem returns the place of a problem, its message and its repair.

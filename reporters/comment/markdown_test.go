@@ -44,6 +44,7 @@ func comments() map[string]func() string {
 		"fresh_ledger":       of(reporttest.FreshLedger(), onForge()),
 		"no_links":           of(reporttest.Regressions(), Options{}),
 		"invalid":            of(reporttest.InvalidDefinitions(), onForge()),
+		"waiting_definition": of(reporttest.WaitingDefinition(), fork),
 		"changed_2000":       of(reporttest.ChangedCases(2000), onForge()),
 		"changed_2000_small": of(reporttest.ChangedCases(2000), small),
 		"errors":             of(reporttest.ErrorsOnly(), onForge()),

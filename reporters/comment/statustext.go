@@ -27,8 +27,11 @@ func NewStatuses(r *report.Report) (validate, verdict Status) {
 func NewValidateStatus(problems []schema.Problem) Status {
 	invalid := report.InvalidFiles(problems)
 	validate := Status{Context: ContextValidate, State: StateSuccess, Description: validWords(problems, invalid)}
-	if invalid > 0 {
+	switch {
+	case invalid > 0:
 		validate.State = StateFailure
+	case report.WaitingFiles(problems) > 0:
+		validate.State = StateError
 	}
 	return validate
 }
@@ -57,6 +60,9 @@ func verdictFor(r *report.Report) Status {
 	default:
 		verdict.State = StateError
 		parts = append([]string{reason}, parts...)
+		if report.WaitingFiles(r.Problems) > 0 {
+			verdict.Hold = Approvable
+		}
 		if r.NotRunReason != "" {
 			parts[0], verdict.Hold = textfmt.Line(r.NotRunReason), Approvable
 		}
@@ -73,6 +79,9 @@ func validWords(problems []schema.Problem, invalid int) string {
 		}
 	}
 	words := "all definitions are valid"
+	if waiting := report.WaitingFiles(problems); waiting > 0 {
+		words = textfmt.Count(waiting, "definition") + textfmt.Verb(waiting, " waits", " wait") + " for approval"
+	}
 	if invalid > 0 {
 		words = reporters.Invalid(problems)
 	}

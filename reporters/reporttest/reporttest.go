@@ -283,6 +283,20 @@ func (s *Scenario) invalidate(key, problem string) {
 	})
 }
 
+// WaitingDefinition has a definition whose tests a program makes, which does not start before
+// the head is approved, and cases of other definitions.
+func WaitingDefinition() *Scenario {
+	s := New()
+	s.Same("math/1", 6, 1)
+	file := File("math/2/ratio")
+	s.Add("math/2/ratio", Pass(1), nil, plan.Reason{Part: "invalid", File: file, Message: plan.Waits}).Action = plan.Skip
+	s.In.Problems = append(s.In.Problems, schema.Problem{
+		Position: schema.Position{File: file, Line: 3, Column: 10}, Severity: schema.Error, Rule: schema.RuleWaits,
+		Message: "the tests of gen.js: it starts a program, and word.js is changed here: programs run as base has them until the head is approved", Hint: "have somebody with write access approve the head",
+	})
+	return s
+}
+
 // FreshLedger has cases that nobody has judged before, and an invalid definition.
 func FreshLedger() *Scenario {
 	s := New()

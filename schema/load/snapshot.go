@@ -195,7 +195,7 @@ func (s *Snapshot) Problems() []schema.Problem {
 // Unmade reports whether a program did not make a part of a definition. Such a snapshot may be
 // wrong for the very same files.
 func (s *Snapshot) Unmade() bool {
-	return slices.ContainsFunc(s.problems, func(p schema.Problem) bool { return p.Rule == schema.RuleNotMade })
+	return slices.ContainsFunc(s.problems, func(p schema.Problem) bool { return p.Rule == schema.RuleNotMade || p.Rule == schema.RuleWaits })
 }
 
 // strays are the records of files that are not definitions, and that no definition

@@ -53,7 +53,11 @@ func (c *compiler) make(m makingCall, calls []json.RawMessage) ([]madeValue, *sc
 	c.Budget.Spend(document.Text, len(p.Stdin))
 	printed, err := c.Make(schema.Making{PromptProgram: p, Definition: c.base, Reads: append(slices.Clip(m.reads), m.file)})
 	if unmade, ok := errors.AsType[*schema.UnmadeError](err); ok {
-		return fail(unmade.Reason, unmade.Hint)
+		values, problem := fail(unmade.Reason, unmade.Hint)
+		if unmade.Waits {
+			problem.Rule = schema.RuleWaits
+		}
+		return values, problem
 	}
 	if err != nil {
 		return fail(err.Error(), "correct the program; it is started while the file is read")
