@@ -43,5 +43,5 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 		}
 	}
 	hint := suggest.DidYouMean(key, slices.Collect(maps.Keys(known)))
-	return plan.Row{}, fmt.Errorf("unknown case %q; %s", key, strings.TrimSpace(hint+" gavel plan lists all"))
+	return plan.Row{}, fmt.Errorf("unknown case %q; %s", key, strings.TrimSpace(hint+" gavel list lists all"))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -100,6 +101,32 @@ func (c *Client) Reactions(ctx context.Context, repo Repo, comment int64, login 
 		}
 	})
 	return found, Explain(fmt.Sprintf("list the reactions to comment %d", comment), "pull-requests: read", err)
+}
+
+// A CommitStatus is a commit's status in one context.
+type CommitStatus struct {
+	Context     string `json:"context"`
+	State       string `json:"state"`
+	Description string `json:"description"`
+	Target      string `json:"target_url"`
+}
+
+// Statuses returns the latest status of a commit in each context, sorted by context.
+func (c *Client) Statuses(ctx context.Context, repo Repo, sha string) ([]CommitStatus, error) {
+	latest := map[string]CommitStatus{}
+	at := map[string]int64{}
+	_, err := each(ctx, c, listRequest{repo, "commits/" + sha + "/statuses?per_page=100", ""}, func(s struct {
+		CommitStatus
+		ID     int64  `json:"id"`
+		Status string `json:"status"` // Gitea's name of the state
+	}) {
+		if s.ID >= at[s.Context] {
+			s.State = cmp.Or(s.State, s.Status)
+			latest[s.Context], at[s.Context] = s.CommitStatus, s.ID
+		}
+	})
+	found := slices.SortedFunc(maps.Values(latest), func(a, b CommitStatus) int { return cmp.Compare(a.Context, b.Context) })
+	return found, Explain("list the statuses of "+sha, "statuses: read", err)
 }
 
 // FirstStatus returns the forge's time of a commit's first status that counts, or the

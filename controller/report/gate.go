@@ -241,6 +241,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	switch {
 	case OutOfBounds(r.Problems):
 		f.unknown("%s", r.NotRunReason)
+	case r.Summary.Cases+rest.Cases == 0 && schema.HasErrors(r.Problems): // its cases are not known
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
 	case current == 0 && invalid+waiting == 0:

@@ -328,3 +328,17 @@ func TestCommandSees(t *testing.T) {
 		t.Errorf("left %v in the scratch folder (%v)", left, err)
 	}
 }
+
+// TestCommandUnset names the variable that a program misses, and no other one.
+func TestCommandUnset(t *testing.T) {
+	for _, tt := range []struct{ stderr, want string }{
+		{`KeyError: 'OPENAI_API_KEY' in os.environ`, "write env: [OPENAI_API_KEY] at the target"},
+		{"set " + testKeyEnv + " or the OTHER_KEY environment variable", "write env: [OTHER_KEY] at the target"},
+		{"SQL_ERROR near WHERE_", ""},
+	} {
+		_, err := shell(t, `echo "`+tt.stderr+`" >&2; exit 1`, testKeyEnv).Respond(t.Context(), user("Hello"))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || tt.want == "" && strings.Contains(err.Error(), "write env") {
+			t.Errorf("%s: the error is %v, want %q", tt.stderr, err, tt.want)
+		}
+	}
+}

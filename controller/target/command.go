@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // A command is an agent that is started again for every turn.
@@ -136,7 +137,7 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	case errors.As(err, &failure):
 		// Before it is cut, which could leave half of a secret.
 		failure.Stderr = c.hide(failure.Stderr)
-		return Reply{}, c.fail(Error{Message: failure.Error()})
+		return Reply{}, c.fail(Error{Message: failure.Error(), Hint: c.unset(failure.Stderr)})
 	case ctx.Err() != nil:
 		return Reply{}, c.ended(ctx)
 	case err != nil:
@@ -153,6 +154,26 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 		reply.Latency = c.now().Sub(start)
 	}
 	return reply, nil
+}
+
+// The words of an error about an environment variable, and the form of its name.
+var (
+	environment = lazyregexp.New(`\benviron\b|<frozen os>|process\.env|(?i:environment variable)`)
+	variable    = lazyregexp.New(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
+)
+
+// unset returns the repair of a program that misses an environment variable; empty for
+// other failures.
+func (c *command) unset(stderr string) string {
+	if !environment.MatchString(stderr) {
+		return ""
+	}
+	for _, name := range variable.FindAllString(stderr, -1) {
+		if !slices.ContainsFunc(c.program.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+			return "if it needs the environment variable " + name + ", write env: [" + name + "] at the target"
+		}
+	}
+	return ""
 }
 
 // commandReply reads the output of a program. Output that is not an object with

@@ -6,6 +6,7 @@
 package document
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -79,7 +80,8 @@ const (
 
 // Parse reads a .json, .yaml, .yml, .jsonl or .cue file; a .jsonl file is a list of its
 // lines, a .cue file is its evaluated value. Size, depth, duplicate keys, encoding and
-// the number of YAML documents are checked here, before any schema.
+// the number of YAML documents are checked here, before any schema. A byte order mark, which
+// editors on Windows write, is skipped.
 //
 // An unreadable file gives problems and no document. A file with some unusable values,
 // or some unusable lines of a .jsonl file, gives both, so that the rest is checked too;
@@ -91,6 +93,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 	if most := Limit(file); int64(len(data)) > most {
 		return nil, []schema.Problem{tooLarge(startOf(file), "the file", int64(len(data)), most)}
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if at := conflict(data); at > 0 {
 		return nil, []schema.Problem{errorAt(
 			schema.Position{File: file, Line: at, Column: 1}, "syntax", "the merge conflict that begins here is not resolved", "keep one of its sides, and remove the lines with the marks",

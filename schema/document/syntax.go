@@ -76,11 +76,8 @@ func survive(read func(string, []byte) (ast.Expr, *mistake), file string, data [
 const maxMistakes = 20
 
 func checkText(data []byte) []mistake {
-	switch {
-	case len(bytes.TrimSpace(data)) == 0:
+	if len(bytes.TrimSpace(data)) == 0 {
 		return []mistake{{1, 1, "empty-file", "the file is empty", "fill it, or remove it"}}
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		return []mistake{{1, 1, "byte-order-mark", "the file begins with a byte order mark", "save it as UTF-8 without BOM"}}
 	}
 	return encodingMistakes(data)
 }

@@ -363,6 +363,8 @@ func (c *compiler) build() *schema.Case {
 		tc.Evaluators = nil // a judge would not know the criteria
 	case c.isTests:
 		c.fail(c.tc.Problem("missing-field", "the test says nothing that can be judged", `add "assertions": [{"type": "contains", "value": …}], or "criteria": … for a judge`))
+	case c.tc.Has("rubrics"):
+		c.fail(c.tc.Problem("missing-field", "the field `expected_outcome` is missing, of which the rubrics are parts", `add "expected_outcome": "The answer is right.", say; a judge reads both, so that gavel.yaml needs roles: {judge: …}`))
 	default:
 		c.fail(c.tc.Problem("missing-field", "the field `expected_outcome` is missing", `add "expected_outcome": … (or "checks": [{"contains": …}], which need no judge)`))
 	}

@@ -138,7 +138,6 @@ func TestProblems(t *testing.T) {
 		{"two documents", yaml, "id: m\n---\nid: n\n", "error: the file holds more than one YAML document; put each into a file of its own"},
 		{"alias bomb", yaml, "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "error: "},
 		{"invalid UTF-8", yaml, "id: m\nname: \xff\n", "2:7: error: the line is not valid UTF-8; save the file as UTF-8"},
-		{"byte order mark", test, "\xef\xbb\xbf{}", "1:1: error: the file begins with a byte order mark; save it as UTF-8 without BOM"},
 		{"broken JSON", test, "{\n  \"id\": \"m\",\n}", "2:12: error: not valid JSON"},
 		{"large exponent", test, `{"id": "m", "name": "M", "prompt": "1?", "weight": 1e1000000000}`, "1:52: error: the exponent of the number has more than three digits; write a number that can be meant"},
 		{"nested too deeply", test, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70), "error: values are nested more than 64 deep; flatten the file"},

@@ -438,8 +438,10 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 			why = problem.Message
 		}
 	}
+	if problem.File == "" || problem.Hint == "" {
+		problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
+	}
 	problem.Position, problem.Message = c.Doc.At(path...), why
-	problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	c.strangers = append(c.strangers, *problem)
 	need := fmt.Sprintf("a target for the provider %s", template.Clip(name))
 	for _, written := range names {

@@ -1,7 +1,9 @@
 package configfile
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -154,6 +156,12 @@ func (r *reader) add(doc *document.Document, id, name string, at ...any) {
 	_ = json.Unmarshal(doc.JSON(append(slices.Clip(at), "config")...), &fields) // none if it is not an object
 	form, err := vendorForm(id, doc.File, fields)
 	hint := fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
+	var secret secretError
+	if errors.As(err, &secret) {
+		first, _, _ := strings.Cut(id, ":")
+		key := cmp.Or(vendors[first].key, "API_KEY")
+		hint = "remove it, and write export " + key + "=…, or name another variable as apiKeyEnvar"
+	}
 	wrong := doc.Problem("unknown-target", "", hint, at...)
 	for _, field := range unreadVendorFields(id, fields) {
 		r.unread(doc, name, field, at...)

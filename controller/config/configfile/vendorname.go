@@ -55,6 +55,14 @@ var free = []string{"presence_penalty", "frequency_penalty", "stop", "reasoning_
 // forbidden are the fields that would put a secret into the repository.
 var forbidden = []string{"apiKey", "api_key", "token", "accessToken"}
 
+// A secretError is a field that would put a secret into the repository.
+type secretError string
+
+// Error names the field.
+func (e secretError) Error() string {
+	return fmt.Sprintf("`%s` would put a secret into the repository", string(e))
+}
+
 // vendorForm returns the target that a name with its config means, in the form of gavel.yaml.
 // File is where the name is written, for the programs that it names. The error says
 // what to write into gavel.yaml instead.
@@ -120,7 +128,7 @@ func (v vendor) form(rest string, config map[string]json.RawMessage) (map[string
 		switch as, plain := parameters[field]; {
 		case field == "tools": // which are read with the tests
 		case slices.Contains(forbidden, field):
-			return nil, fmt.Errorf("`%s` would put a secret into the repository", field)
+			return nil, secretError(field)
 		case strings.Contains(string(raw), "{{"):
 			return nil, fmt.Errorf("`%s` is filled in when it is asked", field)
 		case plain:

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,8 +107,9 @@ func (r *runningProgram) close() {
 	_ = r.folder.Remove() // any rest holds only the program's output
 }
 
-func (r *runningProgram) failure(cause string) *Failure {
-	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: string(r.stderr.data), Hint: r.hidden.Hint}
+func (b *Box) failure(r *runningProgram, cause string) *Failure {
+	said := string(r.stderr.data)
+	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: said, Tree: r.Tree, Hint: cmp.Or(b.advice(r.Program, said), r.hidden.Hint)}
 }
 
 // The bounds of a workspace, which has more files than the program wrote.

@@ -23,7 +23,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -197,6 +196,8 @@ type Failure struct {
 	// Stderr is the end of its stderr, longer than the part that Error shows, so that
 	// code which removes secrets finds them whole.
 	Stderr string
+	// Tree is the folder of its files.
+	Tree string
 	// Hint describes what may be missing and how to provide it; it may be empty.
 	Hint string
 	// TimedOut means that Limits.Time ended it.
@@ -216,23 +217,10 @@ func (e *UnseenError) Error() string { return e.message }
 // exitStatus precedes the status in the cause of a program that ended by itself.
 const exitStatus = "exit status "
 
-// shownStderr bounds the part of stderr shown in an error, from its end.
-const shownStderr = 800
-
 // Error returns the cause with the end of stderr, on one line and without the control
 // characters of a terminal.
 func (f *Failure) Error() string {
-	said := strings.TrimSpace(f.Stderr)
-	if len(said) > shownStderr {
-		said = "…" + said[len(said)-shownStderr:]
-	}
-	said = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(said, "\uFFFD"))
-	text := f.Program + ": " + f.Cause + ": " + cmp.Or(said, "nothing on stderr")
+	text := f.Program + ": " + f.Cause + ": " + cmp.Or(ending(f.Stderr, f.Tree), "nothing on stderr")
 	if f.Hint != "" {
 		text += "; " + f.Hint
 	}
@@ -278,10 +266,10 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case context.Cause(limited) != nil:
-		passed = r.failure(context.Cause(limited).Error())
+		passed = b.failure(r, context.Cause(limited).Error())
 		passed.TimedOut = errors.Is(context.Cause(limited), timeout)
 	case cause != "":
-		passed = r.failure(cause)
+		passed = b.failure(r, cause)
 		if status, exited := strings.CutPrefix(cause, exitStatus); exited {
 			passed.Status, _ = strconv.Atoi(status)
 			passed.Printed = r.stdout.data

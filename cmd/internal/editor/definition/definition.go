@@ -95,7 +95,7 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 	if doc == nil || schema.HasErrors(problems) || !Formed(file) {
 		return nil, false
 	}
-	d = &Document{file: file, data: data, format: format}
+	d = &Document{file: file, data: bytes.TrimPrefix(data, []byte("\ufeff")), format: format}
 	if doc.IsList() {
 		return d, json.Unmarshal(doc.JSON(), &d.items) == nil && !slices.ContainsFunc(d.items, isMissing)
 	}

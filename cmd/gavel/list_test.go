@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+const listedFile = "evalcases:\n  - {id: window, input: hi, checks: [{contains: hello}]}\n  - {id: other, input: hi, checks: [{contains: bye}]}\n"
+
+// TestList lists every case with its file, target and last verdict.
+func TestList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: listedFile})
+	want := "test_definitions/refund.yaml\n  not run     –     refund#other   bot\n  not run     –     refund#window  bot\n2 cases, 0 judged\n"
+	if stdout, stderr, code := gavel(t, dir, "list"); code != ExitPass || stdout != want {
+		t.Errorf("before a run: exit code %d\n%s%s\nwant\n%s", code, stdout, stderr, want)
+	}
+	gavel(t, dir, "run")
+	want = "test_definitions/refund.yaml\n  fail        0.00  refund#other   bot\n  pass        1.00  refund#window  bot\n2 cases, 2 judged\n"
+	if stdout, stderr, code := gavel(t, dir, "list"); code != ExitPass || stdout != want {
+		t.Errorf("after a run: exit code %d\n%s%s\nwant\n%s", code, stdout, stderr, want)
+	}
+	stdout, _, _ := gavel(t, dir, "list", "--json", "refund#window")
+	var list struct {
+		Cases []struct {
+			Key, Target, File, Verdict string
+			Line                       int
+			Score                      *float64
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		t.Fatal(err, stdout)
+	}
+	if len(list.Cases) != 1 {
+		t.Fatalf("the selection has %d cases, want 1\n%s", len(list.Cases), stdout)
+	}
+	if c := list.Cases[0]; c.Key != "refund#window" || c.Target != "bot" || c.File != mistakeFile || c.Line != 2 || c.Verdict != "pass" || c.Score == nil || *c.Score != 1 {
+		t.Errorf("the case is %+v", c)
+	}
+	gittest.Commit(t, dir, map[string]string{"test_definitions/broken.yaml": "evalcases: 3\n"})
+	stdout, stderr, code := gavel(t, dir, "list")
+	if code != ExitUsage || !strings.Contains(stderr+stdout, "test_definitions/broken.yaml:1:") || !strings.Contains(stdout, "refund#window") {
+		t.Errorf("with a definition that is invalid: exit code %d\n%s%s", code, stdout, stderr)
+	}
+}

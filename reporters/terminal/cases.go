@@ -1,0 +1,51 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+)
+
+// Cases writes a line for each case, below its file: the last verdict and score, the name
+// in full and the target.
+func Cases(w io.Writer, list report.CaseList, o Options) error {
+	p := newPage(o)
+	width, judged := 0, 0
+	for _, c := range list.Cases {
+		width = max(width, textfmt.Columns(textfmt.Line(c.Name)))
+		if c.Verdict != nil {
+			judged++
+		}
+	}
+	width = min(width, p.Width-len(verdict.Borderline)-20)
+	file := ""
+	for i, c := range list.Cases {
+		if c.File != file || i == 0 {
+			file = c.File
+			p.WriteString(p.paint(bold, textfmt.Line(file)) + "\n")
+		}
+		p.listed(c, width)
+	}
+	p.paragraph(margin{}, fmt.Sprintf("%s, %s judged", textfmt.Count(len(list.Cases), "case"), textfmt.Int(int64(judged))), bold)
+	return p.writeTo(w)
+}
+
+func (p *page) listed(c report.ListedCase, width int) {
+	word, color := "not run", dim
+	switch {
+	case c.Skip != "":
+		word = "skipped"
+	case c.Verdict != nil:
+		word, color = string(*c.Verdict), colorOf(*c.Verdict)
+	}
+	line := "  " + p.paint(color, textfmt.Pad(word, len(verdict.Borderline))) + "  " + textfmt.Pad(textfmt.Score(c.Score, 2), 4) + "  "
+	if c.Target == "" || strings.HasSuffix(c.Name, " @ "+c.Target) {
+		p.WriteString(line + textfmt.Line(c.Name) + "\n")
+		return
+	}
+	p.WriteString(line + textfmt.Pad(textfmt.Line(c.Name), width) + "  " + p.paint(dim, textfmt.Line(c.Target)) + "\n")
+}
