@@ -68,6 +68,8 @@ type RunOptions struct {
 	// Results requests the extra data of files of results for every case. The returned
 	// report has it, the stored one does not.
 	Results bool
+	// Power asks for what a comparison that calls nothing could have seen.
+	Power bool
 	// NotRun, when set, is the reason why nothing may be run: the report is a plan.
 	NotRun string
 	// Withhold returns the reason why a case must not be judged; empty judges it. nil

@@ -722,6 +722,12 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		differ: map[string]outcome{"watch": {rule: askedOfAll, gate: "pass", reason: "max_tokens_rise 50 % is not asked", some: true}},
 	},
 	{
+		name: "two cases are too few to see a fall of both", answer: echo,
+		base: shopOf("a b", map[string]string{"gavel.yaml": usual("gate: {min_power: {broken: 0.9, fall: 0.5}}\n")}), head: briefly,
+		want:   outcome{gate: "undetermined", reason: "a fall of all cases by 0.10 would have been seen in", calls: map[string]int{"Be brief. | say a": 1}},
+		differ: map[string]outcome{"watch": {rule: "a save waits for no simulation", gate: "pass", reason: "no case regressed"}},
+	},
+	{
 		name: "answers that take a fifth more tokens", answer: echo, tokens: map[string]int{"model": 9, "talker": 11},
 		base: shopOf(ids(6), map[string]string{"gavel.yaml": usual("gate: {max_tokens_rise: 50%}\n")}),
 		head: map[string]string{"gavel.yaml": strings.Replace(usual("gate: {max_tokens_rise: 50%}\n"), "model: model", "model: talker", 1)},

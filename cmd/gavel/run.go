@@ -78,7 +78,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 		return usageError("%w", err)
 	}
 	report, err := a.ExecuteRecording(ctx, prepared, f.record, controller.RunOptions{
-		ConfigDiff: prepared.ConfigChange(), Results: f.results+f.summary != "",
+		ConfigDiff: prepared.ConfigChange(), Results: f.results+f.summary != "", Power: true,
 	})
 	if report == nil {
 		return err

@@ -360,6 +360,8 @@ type Gate struct {
 	// MaxCostRise, MaxTimeRise and MaxTokensRise are shares of base's, such as 0.5 for
 	// 50%; nil if not set.
 	MaxCostRise, MaxTimeRise, MaxTokensRise *float64
+	// MinPower has the least chances to see a change for the worse.
+	MinPower MinPower
 	// Required are key globs of cases that must be there and pass.
 	Required []string
 	// Removed is allow or fail, for a change that leaves out a case which base judges;
@@ -371,6 +373,16 @@ type Gate struct {
 	// Unsure is notice or undetermined, for a score that may be on either side of MinScore
 	// or MaxDrop; empty if the file does not set it, which means undetermined.
 	Unsure string `json:",omitzero"`
+}
+
+// MinPower are the least chances, from 0 to 1, that a comparison sees a change for the worse;
+// nil if not set.
+type MinPower struct {
+	// Broken is about one case that always fails, Halved about one that passes half as
+	// often, and Fall about all cases that pass less often by 0.10.
+	Broken *float64 `json:"broken"`
+	Halved *float64 `json:"halved"`
+	Fall   *float64 `json:"fall"`
 }
 
 // BoundsCosts reports whether a limit on the costs of answers is set.

@@ -42,6 +42,7 @@ type form struct {
 		MaxCostRise   percentForm `json:"max_cost_rise"`
 		MaxTimeRise   percentForm `json:"max_time_rise"`
 		MaxTokensRise percentForm `json:"max_tokens_rise"`
+		MinPower      MinPower    `json:"min_power"`
 		Required      []string    `json:"required"`
 		Removed       string      `json:"removed"`
 		Scores        string      `json:"scores"`
@@ -248,7 +249,7 @@ func (f form) config() *Config {
 		},
 		Thresholds: f.Thresholds,
 		Reuse:      Reuse{On: true},
-		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.MaxCostRise.of, f.Gate.MaxTimeRise.of, f.Gate.MaxTokensRise.of, f.Gate.Required, f.Gate.Removed, f.Gate.Scores, f.Gate.Unsure},
+		Gate:       Gate{f.Gate.FailOn, f.Gate.MinScore, f.Gate.MaxDrop, f.Gate.MaxCostRise.of, f.Gate.MaxTimeRise.of, f.Gate.MaxTokensRise.of, f.Gate.MinPower, f.Gate.Required, f.Gate.Removed, f.Gate.Scores, f.Gate.Unsure},
 		Noise:      f.Noise.value(),
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},

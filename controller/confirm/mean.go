@@ -331,3 +331,11 @@ func meanOf(strata []stats.Stratum, p float64) Mean {
 	}
 	return m
 }
+
+// MeanLevel returns the p-value up to which the test of the mean of the verdicts calls a
+// fall.
+func MeanLevel(options Options) float64 {
+	d := decision{Procedure: &Procedure{options: options.withDefaults()}}
+	verdicts, _ := d.levels()
+	return verdicts
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/power"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 )
@@ -51,6 +52,8 @@ type Comparison struct {
 	Required func(key string) bool
 	// Improvements also measures improved cases again.
 	Improvements bool
+	// Power asks for what a comparison that calls nothing could have seen.
+	Power bool
 	// Push is the number of this head among the heads of its pull request, from 1; 0
 	// outside of pull requests.
 	Push   int
@@ -104,6 +107,9 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 	}
 	out.Result, out.Why, out.SavedCalls = d.procedure.Result(), d.why, c.savedCalls(entries)
 	d.finish(out)
+	if c.Power && out.Complete && !out.Called() {
+		out.Power = power.Of(ctx, cases, options)
+	}
 	return out, nil
 }
 

@@ -132,6 +132,9 @@ func Compare(in Input) *Report {
 	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
 	r.Costs = costs(pairs)
+	if in.Noise != nil && in.Noise.Power != nil && in.Noise.Power.Cases > 0 {
+		r.Power = in.Noise.Power
+	}
 	r.Gate = gate(r, pairs, in.Plan.Rest, in.Gate)
 	r.GroupGates = groupGates(&in, r, pairs)
 	return r

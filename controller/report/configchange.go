@@ -8,7 +8,7 @@ import (
 
 // NewGateSettings converts the gate of a gavel.yaml into its form in reports.
 func NewGateSettings(g config.Gate) GateSettings {
-	return GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, MaxCostRise: g.MaxCostRise, MaxTimeRise: g.MaxTimeRise, MaxTokensRise: g.MaxTokensRise, Required: g.Required, Removed: g.Removed, FailScores: g.Scores == config.ScoresFail, PassUnsure: g.Unsure == config.UnsureNotice}
+	return GateSettings{FailOn: g.FailOn, MinScore: g.MinScore, MaxDrop: g.MaxDrop, MaxCostRise: g.MaxCostRise, MaxTimeRise: g.MaxTimeRise, MaxTokensRise: g.MaxTokensRise, MinPower: g.MinPower, Required: g.Required, Removed: g.Removed, FailScores: g.Scores == config.ScoresFail, PassUnsure: g.Unsure == config.UnsureNotice}
 }
 
 // NewTargetChanges converts changes of targets into their form in reports. It returns nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/power"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -19,6 +20,8 @@ type NoiseFindings struct {
 	Index map[string]int
 	// Samples are the reruns of each case, parallel to the findings.
 	Samples [][]NoiseSample
+	// Power is what they could have seen; nil if that was not asked, or something was.
+	Power *power.Statement
 	// Why is the reason why no reruns were made; empty without one.
 	Why string
 	// SavedCalls estimates the calls saved by measurements made only for the history.

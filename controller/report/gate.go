@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -37,6 +38,9 @@ type GateSettings struct {
 	// MaxCostRise, MaxTimeRise and MaxTokensRise bound by how much more the answers may take
 	// from the agent than at base, as a share of base's, ≥ 0. nil disables the rule.
 	MaxCostRise, MaxTimeRise, MaxTokensRise *float64
+	// MinPower has the least chances that the comparison would have seen a change for the
+	// worse.
+	MinPower config.MinPower
 	// PassUnsure means that a mean that may be on either side of its limit passes.
 	PassUnsure bool
 	// Required are globs of keys that must exist and pass. * matches within a segment,
@@ -110,6 +114,7 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		f.rule(left, kept, rule, s)
 		f.scores(left, kept, s)
 		f.rises(r, kept, s)
+		f.power(r, s)
 		f.withdrawals(r, s)
 		f.required(r, s)
 		f.flaky(left, s)

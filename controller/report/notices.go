@@ -123,6 +123,12 @@ func weaker(base, head GateSettings) []string {
 			out = append(out, fmt.Sprintf("weakens the gate: %s → %s", was, percent(*is.most)))
 		}
 	}
+	for i, was := range base.chances() {
+		is := head.chances()[i].least
+		if was.least != nil && (is == nil || *is < *was.least) {
+			out = append(out, fmt.Sprintf("weakens the gate: min_power %s %v → %s", was.name, *was.least, orOff(is)))
+		}
+	}
 	if base.Removed == RemovedFail && head.Removed != RemovedFail {
 		out = append(out, "weakens the gate: removed fail → allow")
 	}

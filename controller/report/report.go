@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/power"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -69,6 +70,9 @@ type Report struct {
 	Remeasured *Noise `json:"remeasured,omitempty"`
 	// Costs compare what the answers of both sides took; absent if no case was asked again.
 	Costs *Costs `json:"costs,omitempty"`
+	// Power is what this comparison could have seen; absent if something got worse, or nothing
+	// is left to chance.
+	Power *power.Statement `json:"power,omitempty"`
 	// Nightly is present if a scheduled run measured cases again for the history.
 	Nightly *Night `json:"nightly,omitempty"`
 	// Targets compares several targets that every case ran against.

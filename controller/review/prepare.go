@@ -286,7 +286,7 @@ func (r *Review) writes() ledger.Trust {
 // with its report.
 func (r *Review) execution(ctx context.Context, came judgement) controller.RunOptions {
 	return controller.RunOptions{
-		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed,
+		Repository: r.Known, PullRequest: r.number, Commands: r.commands.Followed, Power: true,
 		Outbox: func(report *report.Report) ([]ledger.OutboxItem, error) {
 			// An interrupted result must not count for the commit.
 			if why := whyCancelled(ctx); why != "" {

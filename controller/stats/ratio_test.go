@@ -46,7 +46,7 @@ func TestRatioWithoutInterval(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	// What rose alike leaves nothing to chance.
+	// A rise of all alike leaves nothing to chance.
 	if got, ok := stats.Ratio(partsOf([]float64{2, 4, 4, 4, 4}, []float64{1, 2, 2, 2, 2})); !ok || math.Abs(got.Low-2) > 1e-9 || math.Abs(got.High-2) > 1e-9 {
 		t.Errorf("twice of everything is %+v, %t", got, ok)
 	}
@@ -76,8 +76,8 @@ func TestRatioCovers(t *testing.T) {
 			}
 		}
 		share := float64(held) / float64(found)
-		// Half a point is about one and a half standard errors of 4,000 worlds. Of five cases
-		// most, and of twenty some, have too few effective ones for an interval.
+		// Half a point is about one and a half standard errors of 4,000 worlds. Most of five cases
+		// and some of twenty have too few effective ones for an interval.
 		if share < .93 || share > .985 || found < 1000 || n > 5 && found < worlds*9/10 {
 			t.Errorf("%d cases: the interval holds the truth in %.3f of %d", n, share, found)
 		}

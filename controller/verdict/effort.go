@@ -12,7 +12,7 @@ type Effort struct {
 	// Samples is how many there are in an attempt, ≥ 1: other fields are sums.
 	Samples int `json:"samples"`
 	// Calls are the requests to the agent, and Told those of which it reported the cost,
-	// ToldUSD in all. What the others cost follows from their tokens.
+	// ToldUSD in all. The cost of the others follows from their tokens.
 	Calls        int     `json:"calls"`
 	InputTokens  int64   `json:"input_tokens,omitempty"`
 	OutputTokens int64   `json:"output_tokens,omitempty"`

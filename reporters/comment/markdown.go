@@ -89,6 +89,9 @@ func (c *comment) render() string {
 	if said := reporters.Answers(c.r); said != "" {
 		c.line(textfmt.Markdown("A"+said[1:], 600))
 	}
+	if said := reporters.Seen(c.r); said != "" {
+		c.line("<sub>" + textfmt.Markdown(said, 600) + "</sub>")
+	}
 	c.line("")
 	c.problems()
 	c.notices()

@@ -72,6 +72,9 @@ func Facts(r *report.Report) []Fact {
 	if changes := r.Costs.Changes(); len(changes) > 0 {
 		out = append(out, Fact{"answers", changes[0], strings.Join(changes[1:], " · ")})
 	}
+	if said := reporters.Seen(r); said != "" {
+		out = append(out, Fact{"power", "", said})
+	}
 	if night, balance, _ := strings.Cut(r.Nightly.String(), ". "); night != "" {
 		out = append(out, Fact{"history", night, balance})
 	}

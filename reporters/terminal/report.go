@@ -309,6 +309,7 @@ func (p *page) summary(r *report.Report) {
 		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
 	p.paragraph(margin{}, reporters.Answers(r), "")
+	p.paragraph(margin{}, reporters.Seen(r), dim)
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	p.paragraph(margin{}, r.Nightly.String(), dim)
 	p.paragraph(margin{}, r.TargetChanges.Line(), bold)
