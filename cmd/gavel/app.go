@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +46,9 @@ type App struct {
 	Program, Dir string
 	// Clock paces what talks to a forge. Defaults to the machine's.
 	Clock clock.Clock
+
+	// Notices carries notices; nil connects to public addresses only.
+	Notices http.RoundTripper
 
 	// Open opens a target; nil means target.New.
 	Open func(config.Target, target.Env) (target.Target, error)

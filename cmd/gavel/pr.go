@@ -21,6 +21,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/files"
+	"github.com/gavel-evals/gavel/reporters/notify"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -38,6 +39,8 @@ type prFlags struct {
 	labels   bool
 	branches []string
 	html     string
+	// driftIssue is the issue for drift, 0 for none.
+	driftIssue int
 }
 
 // A prApp is the command pr with the common state of all commands.
@@ -74,6 +77,7 @@ func prCommand(app *App) *cobra.Command {
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
 	flags.BoolVar(&f.labels, "labels", false, "have the label gavel:run ask for a run, if somebody added it who may write")
 	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
+	flags.IntVar(&f.driftIssue, "drift-issue", 0, "issue for a comment about drift, such as 12: a scheduled job then judges all cases of its branch again, and the token needs issues: write (default: none)")
 	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
 	return cmd
@@ -146,6 +150,9 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	if !slices.Contains(review.TargetChoices, f.targets) {
 		return usageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
 	}
+	if f.driftIssue < 0 {
+		return usageError("--drift-issue is %d; write the number of an issue", f.driftIssue)
+	}
 	event, repo, err := c.subject(f)
 	if err != nil {
 		return err
@@ -175,7 +182,11 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		if f.html != "" {
 			cfg.ReportURL = ci.Environment(c.Env).ReportURL(repo)
 		}
-		return &ci.Job{Review: cfg, Labels: f.labels, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
+		job := &ci.Job{Review: cfg, Labels: f.labels, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
+		if ci.Environment(c.Env).Scheduled() {
+			job.DriftIssue = f.driftIssue
+		}
+		return job
 	}
 	if event.Action == forge.ActionClosed && event.Pull != nil {
 		if err := jobOn(nil).Leave(ctx, event); err != nil {
@@ -283,8 +294,19 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 		},
 		Making: c.Making(), Execute: c.Execute, Complete: true,
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, Clock: c.Clock,
-		Hint: "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
+		Notices: &notify.Sender{URL: c.notified, Transport: c.Notices, Clock: c.Clock},
+		Hint:    "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",
 	}
+}
+
+// notified returns the address for notices in a variable of the job.
+func (c prApp) notified(variable string) (string, error) {
+	address := strings.TrimSpace(c.Env(variable))
+	if address == "" {
+		return "", fmt.Errorf("%s is not set: add it to the env of the job, or remove it from the notify of %s", variable, c.ConfigFile)
+	}
+	c.Secrets.Add(address)
+	return address, nil
 }
 
 // printGate prints the gate or, as JSON, the whole report. Without a report the
@@ -320,7 +342,10 @@ func (c prApp) printResult(r ci.Result) error {
 	}
 	text, gate, code := comment.Renderer(func(int) string { return r.Ended }), report.Gate{Result: report.GateUndetermined, Reason: r.Ended}, ExitGate
 	if r.Report != nil {
-		text, gate, code = r.Review.Text(r.Report), r.Report.Gate, r.Report.ExitCode()
+		text, gate, code = r.Review.Text(r.Report), r.Review.Gate(r.Report), r.Report.ExitCode()
+		if code == ExitPass && gate.Result != report.GatePass {
+			code = ExitGate
+		}
 	}
 	if path := c.Env("GITHUB_STEP_SUMMARY"); path != "" {
 		if err := comment.JobSummary(path, text); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,7 @@ type job struct {
 	head     string
 	summary  string
 	env      map[string]string
+	notices  http.RoundTripper // carries notices; nil sends them
 	// after tells when a time is over: never, so that no verdict takes long.
 	after func(time.Duration) <-chan time.Time
 }
@@ -120,7 +122,7 @@ func (j *job) call(t *testing.T, args ...string) (stdout, stderr string, code in
 	fake := &forgetest.Clock{}
 	a := &App{
 		Stdout: &out, Stderr: &errs, Dir: j.checkout, Clock: clock.Funcs{NowFunc: fake.Now, SleepFunc: fake.Sleep, AfterFunc: j.after},
-		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok },
+		LookupEnv: func(name string) (string, bool) { v, ok := j.env[name]; return v, ok }, Notices: j.notices,
 	}
 	code = execute(t.Context(), a, args)
 	return out.String(), errs.String(), code

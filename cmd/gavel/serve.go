@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/notify"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -215,8 +216,18 @@ func (s *server) config(repos []*serve.Repository) serve.Config {
 	start := s.operator.File // see config.Server.UntilRestart
 	return serve.Config{
 		Repositories: repos, Policy: policyOf(s.now.Load().file), Dir: start.Data, Poll: start.Poll, Making: s.making(), Execute: s.execute, LookupEnv: s.LookupEnv, Tracer: s.Tracer,
-		Redact: s.redact, Trial: s.judgeApart, Proxied: s.proxied,
+		Notices: &notify.Sender{URL: s.notified, Transport: s.Notices, Clock: s.Clock},
+		Redact:  s.redact, Trial: s.judgeApart, Proxied: s.proxied,
 	}
+}
+
+// notified returns the address in a variable that the operator's file lists for notices.
+func (s *server) notified(variable string) (string, error) {
+	if !slices.Contains(s.now.Load().file.Notify, variable) {
+		return "", fmt.Errorf("%s is not in the notify of the operator's file: add it there, or remove it from gavel.yaml", variable)
+	}
+	address, err := s.operator.Secret("notify", config.Secret{Env: variable})
+	return string(address), err
 }
 
 // proxied reports whether an address is on this machine, or a proxy of the operator's

@@ -83,18 +83,21 @@ func (j *job) serving(t *testing.T, file string) (base string, log lines, end fu
 // starting is serving that does not wait until it serves.
 func (j *job) starting(t *testing.T, file string, flags ...string) (log lines, end func() int) {
 	t.Helper()
-	return start(t, j.env, append([]string{"serve", "--config", file}, flags...)...)
+	return startApp(t, &App{Notices: j.notices}, j.env, append([]string{"serve", "--config", file}, flags...)...)
 }
 
 // start runs gavel with a log until end, which gives its exit code.
 func start(t *testing.T, env map[string]string, args ...string) (log lines, end func() int) {
 	t.Helper()
+	return startApp(t, &App{}, env, args...)
+}
+
+// startApp is start with an App that has more than the usual fields.
+func startApp(t *testing.T, a *App, env map[string]string, args ...string) (log lines, end func() int) {
+	t.Helper()
 	log = make(lines, 1000)
-	fake := &forgetest.Clock{}
-	a := &App{
-		Stdout: io.Discard, Stderr: log, Dir: t.TempDir(), Clock: fake,
-		LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-	}
+	a.Stdout, a.Stderr, a.Dir, a.Clock = io.Discard, log, t.TempDir(), &forgetest.Clock{}
+	a.LookupEnv = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	ctx, cancel := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	go func() { code <- execute(ctx, a, args) }()

@@ -9,6 +9,9 @@ import (
 // An Environment returns the variables of a job.
 type Environment func(name string) string
 
+// Scheduled reports whether the job was started by a schedule.
+func (e Environment) Scheduled() bool { return e("GITHUB_EVENT_NAME") == eventSchedule }
+
 // WebURL returns the root of the forge's pages.
 func (e Environment) WebURL() string { return cmp.Or(e("GITHUB_SERVER_URL"), "https://github.com") }
 

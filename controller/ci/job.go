@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -54,6 +55,9 @@ type Job struct {
 
 	// Labels has the label [forge.RunLabel] ask for a run.
 	Labels bool
+	// DriftIssue has the job judge every case of its branch again and tell of drift in that
+	// issue, as a server does by its schedule; 0 judges what is not stored.
+	DriftIssue int
 
 	kept bool // the job was told to keep its ledger
 }
@@ -113,6 +117,11 @@ func (j *Job) leaveBefore(ctx context.Context, e forge.Event, r *review.Review) 
 func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 	if e.Number != 0 {
 		return j.steered(ctx, e)
+	}
+	if j.DriftIssue != 0 && e.HeadRef == e.BaseRef {
+		return j.run(ctx, review.New(j.Review).Scheduled(review.Schedule{
+			Branch: e.HeadRef, SHA: e.HeadSHA, Due: time.Now(), Issue: j.DriftIssue, // the ledger goes by the same clock
+		}))
 	}
 	r, err := review.New(j.Review).Commit(e)
 	if err != nil {

@@ -27,6 +27,9 @@ func (k *checker) check() {
 	k.gate()
 	k.noise()
 	k.quarantine()
+	for i, n := range c.Notify {
+		k.variable(n.Variable, "notify", i, "url_env")
+	}
 	k.budget()
 	for i, glob := range c.ProgramInputs {
 		if k.glob(glob, "programs", "inputs", i); k.inside(glob, "programs", "inputs", i) && strings.Contains(glob, `\`) {

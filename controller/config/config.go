@@ -87,6 +87,8 @@ type Config struct {
 	Comment string
 	// QuietComment means that a pull request without an affected case gets no comment.
 	QuietComment bool `json:",omitempty"`
+	// Notify are the addresses that are notified of results.
+	Notify []Notify `json:",omitempty"`
 	// GroupStatuses says that the groups of cases also have commit statuses.
 	GroupStatuses bool `json:",omitempty"`
 	// Constraints are the team's demands on its definitions. They are in files of
@@ -122,6 +124,15 @@ func (c *Config) ChangedFiles(head *Config, file string) []string {
 func (c *Config) Constrain(files []schema.ConstraintFile) {
 	c.Constraints = files
 	c.Digest = c.digest()
+}
+
+// A Notify is an address that is notified of results, in an environment variable.
+type Notify struct {
+	Variable string `json:"url_env"`
+	// On are the events; empty means all.
+	On []string `json:"on"`
+	// Form is slack, teams or json, which is the default.
+	Form string `json:"form"`
 }
 
 // A TargetsFile is a file with targets besides gavel.yaml, with the hex SHA-256 of its

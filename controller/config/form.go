@@ -62,6 +62,7 @@ type form struct {
 		Inputs []string `json:"inputs"`
 	} `json:"programs"`
 	Comment  commentForm `json:"comment"`
+	Notify   []Notify    `json:"notify"`
 	Statuses string      `json:"statuses"`
 }
 
@@ -254,6 +255,7 @@ func (f form) config() *Config {
 		Quarantine: f.Quarantine, Environment: f.Environment,
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment: f.Comment.Update, QuietComment: f.Comment.When == "affected", GroupStatuses: f.Statuses == "groups",
+		Notify: f.Notify,
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))

@@ -43,6 +43,8 @@ type Server struct {
 	Bots []int64
 	// Labels has a label ask for a run of a pull request.
 	Labels bool
+	// Notify are the variables whose addresses a gavel.yaml may have notified.
+	Notify []string
 	Poll   time.Duration
 	// Deadline bounds the work for a head before it is judged.
 	Deadline time.Duration
@@ -162,6 +164,7 @@ type serverForm struct {
 	} `json:"budget"`
 	Bots     []int64  `json:"bots"`
 	Labels   bool     `json:"labels"`
+	Notify   []string `json:"notify"`
 	Poll     duration `json:"poll"`
 	Deadline duration `json:"deadline"`
 
@@ -205,7 +208,7 @@ func (f serverForm) server() *Server {
 			},
 		},
 		Budget: Limits(f.Budget),
-		Bots:   f.Bots, Labels: f.Labels, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
+		Bots:   f.Bots, Labels: f.Labels, Notify: f.Notify, Poll: cmp.Or(time.Duration(f.Poll), time.Minute),
 		Deadline: cmp.Or(time.Duration(f.Deadline), 2*time.Minute),
 	}
 	if s.Budget == (Limits{}) {
@@ -249,6 +252,9 @@ func (k *serverChecker) check(f serverForm) {
 		if name == "" || strings.ContainsAny(name, ":/") {
 			k.Fail("bad-host", fmt.Sprintf("`hosts` has %q, which is not a host name", name), "write the name alone, such as gavel.internal", "hosts", i)
 		}
+	}
+	for i, name := range k.server.Notify {
+		k.variable(name, "notify", i)
 	}
 	k.duration("poll")
 	k.wait("deadline")

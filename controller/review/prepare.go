@@ -33,9 +33,10 @@ type preparation struct {
 	// prepared is nil if the stored report of the head is still complete.
 	prepared  *controller.Prepared
 	execution controller.RunOptions
-	// fresh, quiet and groups are as in a [judgement].
+	// fresh, quiet, groups and notify are as in a [judgement].
 	fresh, quiet bool
 	groups       []string
+	notify       []config.Notify
 }
 
 // prepare fetches both sides and plans. If an object is unreadable, both are fetched
@@ -176,6 +177,7 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 		return found, err
 	}
 	found.comment(at.decision.cfg)
+	found.notify = r.notified(at)
 	if last != nil {
 		current, err := r.isCurrent(inner, at, last)
 		if err != nil || current {
@@ -235,7 +237,7 @@ func (r *Review) push(ctx context.Context, seen time.Time) (int, error) {
 
 // allow adds which parts of the plan may run, and the report's remarks about that.
 func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report, found preparation) (preparation, error) {
-	e := r.execution(ctx, judgement{fresh: found.fresh, quiet: found.quiet})
+	e := r.execution(ctx, judgement{fresh: found.fresh, quiet: found.quiet, notify: found.notify})
 	e.Subject = func(ctx context.Context) ([]byte, error) { return json.Marshal(r.subject(ctx, at, last)) }
 	if err := r.configuration(inner, at, found.prepared, &e); err != nil {
 		return found, err

@@ -28,6 +28,8 @@ type publication struct {
 	Groups  []comment.Status `json:"groups,omitempty"`
 	Check   *comment.Check   `json:"check,omitempty"`
 	Comment string           `json:"comment,omitempty"`
+	// Notice does not go to the forge.
+	Notice *notice `json:"notice,omitempty"`
 	// Branch is the subject of the comment, if it is not a pull request's.
 	Branch string `json:"branch,omitempty"`
 	// Verdict is the gate's. A comment that is created again for every verdict stays
@@ -56,13 +58,18 @@ func (p publication) destination() string {
 	case p.Check != nil:
 		return fmt.Sprintf("check %s#%d %s", p.Repository, p.Number, p.Head)
 	}
+	if p.Notice != nil {
+		return fmt.Sprintf("notice %s#%d %s %s%s %s", p.Repository, p.Number, p.Head, p.Notice.Content.Event, p.Notice.Due, p.Notice.Variable)
+	}
 	if p.Branch != "" {
 		return fmt.Sprintf("comment %s#%d %s", p.Repository, p.Number, p.Branch)
 	}
 	return fmt.Sprintf("comment %s#%d", p.Repository, p.Number)
 }
 
-func (p publication) isComment() bool { return p.Status == nil && p.Groups == nil && p.Check == nil }
+func (p publication) isComment() bool {
+	return p.Status == nil && p.Groups == nil && p.Check == nil && p.Notice == nil
+}
 
 func (p publication) item() (ledger.OutboxItem, error) {
 	body, err := json.Marshal(p)
@@ -78,7 +85,7 @@ func (p publication) item() (ledger.OutboxItem, error) {
 func (r *Review) postings(ctx context.Context, came judgement) []publication {
 	report := came.report
 	if r.schedule != nil {
-		return r.drifted(report)
+		return append(r.drifted(report), r.notices(came)...)
 	}
 	validate, verdict := comment.NewStatuses(report)
 	r.hold(&verdict)
@@ -99,7 +106,7 @@ func (r *Review) postings(ctx context.Context, came judgement) []publication {
 		}
 		all = append(all, publication{Repository: r.Known, Number: r.number, Queued: r.queued, Head: r.head, Groups: r.linked(groups)})
 	}
-	return all
+	return append(all, r.notices(came)...)
 }
 
 // isSilent reports whether a report says that nothing is affected, and nothing else.
@@ -135,7 +142,12 @@ func (r *Review) page() string {
 	case r.RunURL != "" || r.WebURL == "" || r.schedule != nil:
 		return r.RunURL
 	case r.number == 0 || r.queued:
-		return r.WebURL + "/" + r.Repository.String() + "/commit/" + r.head
+		return r.commitPage()
 	}
 	return r.Client.PullPage(r.WebURL, r.Repository, r.number)
+}
+
+// commitPage returns the page of the head.
+func (r *Review) commitPage() string {
+	return r.WebURL + "/" + r.Repository.String() + "/commit/" + r.head
 }

@@ -51,7 +51,7 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	for _, item := range pending {
 		waiting[item.Destination] = item
 	}
-	left := slices.DeleteFunc(r.postings(late, came), func(p publication) bool { return p.isComment() && !wanted })
+	left := slices.DeleteFunc(r.postings(late, came), func(p publication) bool { return (p.isComment() || p.Notice != nil) && !wanted })
 	var refused []error
 	// try posts the remaining items, once, and returns the errors of an unavailable
 	// forge.
@@ -135,6 +135,11 @@ func (r *Review) post(ctx context.Context, p publication, item ledger.OutboxItem
 		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, forge.WorthVerdict), p.Head, *p.Status)
 	case p.Groups != nil:
 		err = r.publisher(p, 0).SetStatuses(r.worth(ctx, forge.WorthCheckRun), p.Head, p.Groups...)
+	case p.Notice != nil:
+		if item.ID == 0 {
+			return nil // it was sent
+		}
+		note, err = r.notify(ctx, p)
 	case p.Check != nil:
 		err = r.check(r.worth(ctx, forge.WorthCheckRun), p)
 	default:

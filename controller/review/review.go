@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/comment"
+	"github.com/gavel-evals/gavel/reporters/notify"
 )
 
 // A Config is the common configuration of one repository's reviews.
@@ -94,6 +95,9 @@ type Config struct {
 	// Complete judges all cases of a base branch without a stored verdict, and not only
 	// the affected ones.
 	Complete bool
+	// Notices sends what the notify of the deciding gavel.yaml asks for. Defaults to
+	// nothing.
+	Notices *notify.Sender
 	// Deadline bounds the work on a head before judging: fetching, loading and
 	// planning. Defaults to 2 minutes.
 	Deadline time.Duration
@@ -255,6 +259,8 @@ type judgement struct {
 	// fresh requests a new comment if the verdict changes, and quiet none where nothing is
 	// affected.
 	fresh, quiet bool
+	// notify are the addresses that the deciding gavel.yaml has notified.
+	notify []config.Notify
 	// validate is the status of validation, nil before.
 	validate *comment.Status
 	// groups are the contexts of the groups that get a status.
@@ -452,7 +458,7 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	if found.repo != nil {
 		defer found.repo.Close()
 	}
-	came.fresh, came.quiet, came.groups = found.fresh, found.quiet, found.groups
+	came.fresh, came.quiet, came.groups, came.notify = found.fresh, found.quiet, found.groups, found.notify
 	var over *pack.ExcessError
 	switch {
 	case errors.As(err, &over):

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
@@ -55,6 +56,16 @@ func (r *Review) drifted(report *report.Report) []publication {
 		})
 	}
 	return all
+}
+
+// Gate returns the gate of a report; of a scheduled one, what its status says of drift.
+func (r *Review) Gate(rep *report.Report) report.Gate {
+	if r.schedule == nil {
+		return rep.Gate
+	}
+	status := comment.NewDriftStatus(rep)
+	results := map[comment.State]string{comment.StateSuccess: report.GatePass, comment.StateFailure: report.GateFail}
+	return report.Gate{Result: cmp.Or(results[status.State], report.GateUndetermined), Reason: status.Description}
 }
 
 // driftText renders the report as the comment of an issue, at any size.

@@ -1,6 +1,8 @@
 package serve_test
 
 import (
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/notify"
 )
 
 // A wallClock is set by hand, and a millisecond later whenever it is read.
@@ -314,3 +317,55 @@ func noted(w *fixture, at time.Time) {
 	w.t.Helper()
 	w.state(func(state *ledger.ServerState) error { return state.SetJudged(w.t.Context(), w.id(), "main", at) })
 }
+
+// TestDriftIsNotified: each time that verdicts got worse, and no other time, and the notice
+// has what the gavel.yaml of the branch asks for.
+func TestDriftIsNotified(t *testing.T) {
+	t.Parallel()
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	w, fake := newFixture(t, "notify: [{url_env: CHAT, on: [drift], form: slack}, {url_env: OTHER, on: [regression, undetermined]}]"), &wallClock{}
+	fake.set(2, 1)
+	w.now = fake.now
+	w.configure = func(cfg *serve.Config) {
+		cfg.Clock, cfg.Repositories[0].Schedule = clock.Funcs{NowFunc: fake.now}, schedule
+		cfg.Notices = &notify.Sender{
+			URL: func(variable string) (string, error) { return "https://chat.example/" + variable, nil },
+			Transport: carrier(func(r *http.Request) (*http.Response, error) {
+				body, err := io.ReadAll(r.Body)
+				got = append(got, r.URL.Path+" "+string(body))
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, err
+			}),
+		}
+	}
+	w.start()
+	w.idle()
+	for i, step := range []struct {
+		says    string
+		notices int
+	}{{"", 0}, {"bye", 1}, {"bye", 1}, {"", 1}, {"bye", 2}} {
+		w.agent.says = step.says
+		fake.set(2+i, 4)
+		w.poll()
+		w.idle()
+		if len(got) != step.notices {
+			t.Fatalf("%d notices after night %d, want %d: %q\n%s", len(got), i, step.notices, got, strings.Join(w.lines, "\n"))
+		}
+	}
+	for _, notice := range got {
+		for _, part := range []string{"/CHAT ", "Drift in octo/demo main at " + w.commits["main"][:7], "1 verdict of 1 case got worse", "/octo/demo/commit/" + w.commits["main"], "talk/level_1/hello"} {
+			if !strings.Contains(notice, part) {
+				t.Errorf("no %q in the notice %s", part, notice)
+			}
+		}
+	}
+}
+
+// A carrier answers requests.
+type carrier func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) { return c(r) }

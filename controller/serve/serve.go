@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/tracing"
+	"github.com/gavel-evals/gavel/reporters/notify"
 )
 
 // A Kind says what a [Key] keeps current.
@@ -139,6 +140,8 @@ type Config struct {
 	// Execute carries a plan out and stores its report.
 	Execute   controller.Executor
 	LookupEnv func(name string) (string, bool)
+	// Notices sends what the notify of a gavel.yaml asks for; nil sends nothing.
+	Notices *notify.Sender
 	// Redact is applied to answers to people. Defaults to redact.Text.
 	Redact func(string) string
 	// Poll is how often a forge is asked, with a jitter of 5 %. Defaults to a minute.

@@ -49,15 +49,20 @@ func newDrift(r *report.Report) drift {
 	return d
 }
 
+// Worse reports whether the verdict of a row is worse than the one before.
+func Worse(row *report.Row) bool {
+	return row.Error == nil && row.BaseVerdict != nil && row.Verdict != nil && row.Verdict.Rank() < row.BaseVerdict.Rank()
+}
+
 func (d *drift) sort(row *report.Row) {
 	if row.BaseVerdict == nil {
 		d.first++
 		return
 	}
-	switch was, is := row.BaseVerdict.Rank(), row.Verdict.Rank(); {
-	case is < was:
+	switch {
+	case Worse(row):
 		d.worse = append(d.worse, row)
-	case is > was:
+	case row.Verdict.Rank() > row.BaseVerdict.Rank():
 		d.better = append(d.better, row)
 	}
 }
