@@ -141,17 +141,25 @@ func (c prApp) prLedger(ctx context.Context, w *workspace, base string) (cfg led
 	return cfg, c.importBase(ctx, cfg.Path, base)
 }
 
+// check checks the values of flags, and returns the bots.
+func (f prFlags) check() (bots []int64, err error) {
+	if bots, err = ci.Writers(f.programs, f.bots); err != nil {
+		return nil, usageError("%w", err)
+	}
+	switch {
+	case !slices.Contains(review.TargetChoices, f.targets):
+		return nil, usageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
+	case f.driftIssue < 0:
+		return nil, usageError("--drift-issue is %d; write the number of an issue", f.driftIssue)
+	}
+	return bots, nil
+}
+
 // pullRequest reviews the pull request or event that the flags name.
 func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
-	bots, err := ci.Writers(f.programs, f.bots)
+	bots, err := f.check()
 	if err != nil {
-		return usageError("%w", err)
-	}
-	if !slices.Contains(review.TargetChoices, f.targets) {
-		return usageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
-	}
-	if f.driftIssue < 0 {
-		return usageError("--drift-issue is %d; write the number of an issue", f.driftIssue)
+		return err
 	}
 	event, repo, err := c.subject(f)
 	if err != nil {

@@ -55,7 +55,7 @@ type Job struct {
 
 	// Labels has the label [forge.RunLabel] ask for a run.
 	Labels bool
-	// DriftIssue has the job judge every case of its branch again and tell of drift in that
+	// DriftIssue has the job judge every case of its branch again and report drift in that
 	// issue, as a server does by its schedule; 0 judges what is not stored.
 	DriftIssue int
 

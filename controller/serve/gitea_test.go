@@ -49,3 +49,35 @@ func TestGiteaWithoutAnAdministrator(t *testing.T) {
 		t.Errorf("asked %q", w.agent.asked)
 	}
 }
+
+// TestGiteaListsACommandAgain: a listing since the time of the newest comment has that
+// comment each time, and its pull request is looked at once.
+func TestGiteaListsACommandAgain(t *testing.T) {
+	w := newFixture(t)
+	w.forge.URL += "/api/v1"
+	w.push("one")
+	w.start()
+	w.idle()
+	w.forge.AddPull(forgetest.Pull{Number: 2, HeadSHA: w.commits["two"], BaseSHA: w.commits["main"], Closed: true})
+	looks := func() (n int) {
+		for _, r := range w.forge.Requests() {
+			if strings.HasSuffix(r.Path, "/pulls/2") {
+				n++
+			}
+		}
+		return n
+	}
+	id := w.forge.AddComment(2, "mona", "/gavel run")
+	w.forge.EditComment(id, "/gavel run all") // from then on it is the newest
+	for _, step := range []struct {
+		does func()
+		want int
+	}{{func() {}, 1}, {func() {}, 1}, {func() {}, 1}, {func() { w.forge.EditComment(id, "/gavel run all of it") }, 2}, {func() {}, 2}} {
+		step.does()
+		w.poll()
+		w.idle()
+		if n := looks(); n != step.want {
+			t.Errorf("the pull request was looked at %d times, want %d", n, step.want)
+		}
+	}
+}

@@ -251,6 +251,29 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 type commentCursor struct {
 	since time.Time // of the newest change, zero before the first look
 	tag   string
+	// bodies are the texts of the comments that changed at since, by id: a listing since
+	// then has them again.
+	bodies map[int64]string
+}
+
+// has reports whether a comment was seen before with the same text.
+func (c *commentCursor) has(comment forge.Comment) bool {
+	body, there := c.bodies[comment.ID]
+	return there && body == comment.Body && comment.Updated.Equal(c.since)
+}
+
+// note records a comment.
+func (c *commentCursor) note(comment forge.Comment) {
+	if comment.Updated.After(c.since) {
+		*c = commentCursor{since: comment.Updated} // of another request there is no tag yet
+	}
+	if !comment.Updated.Equal(c.since) {
+		return
+	}
+	if c.bodies == nil {
+		c.bodies = map[int64]string{}
+	}
+	c.bodies[comment.ID] = comment.Body
 }
 
 // pollComments makes pull requests due that have new commands, or a comment of ours that
@@ -271,10 +294,10 @@ func (p *poller) pollComments(ctx context.Context, repo *repository) error {
 	if err != nil {
 		return err
 	}
-	now := commentCursor{since, tag}
+	now := commentCursor{since, tag, maps.Clone(repo.comments.bodies)}
 	for _, c := range comments {
-		if c.Updated.After(now.since) {
-			now = commentCursor{since: c.Updated} // of another request there is no tag yet
+		if now.note(c); repo.comments.has(c) {
+			continue
 		}
 		_, asks := command.Parse(c.Body)
 		if asks && c.Number != 0 {
