@@ -162,7 +162,13 @@ var mistakes = []mistake{
 	{name: "no embedder", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig, "promptfooconfig.yaml": "prompts: [hi]\nproviders: [bot]\ntests: [{assert: [{type: similar, value: h}]}]\n"},
 		args: "validate", code: exitUsage, says: []string{"the case needs an embedder", "add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {embedder: embeddings} to gavel.yaml"}},
 	{name: "init with providers in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: ['openai:a', 'openai:b']\n"},
-		args: "init", code: exitUsage, says: []string{"The definitions name providers of their own (openai:a, openai:b): gavel run asks them as they are, without gavel.yaml"}},
+		args: "init", says: []string{"gavel.yaml the judge .github/workflows/gavel.yml judges pull requests", "export OPENAI_API_KEY=…"}, never: []string{"mock", ".vscode", "cannot be read"}},
+	{name: "what init writes for labelled providers is right", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: [echo, {id: 'openai:embedding:e'}, {id: 'openai:gpt-5', label: big}]\ntests: [{assert: [{type: llm-rubric, value: h}]}]\n"},
+		prepare: func(t *testing.T, dir string) {
+			if _, stderr, code := gavel(t, dir, "init"); code != ExitPass {
+				t.Errorf("init ends with %d\n%s", code, stderr)
+			}
+		}, args: "validate", says: []string{"0 errors"}, never: []string{"needs a judge"}},
 	{name: "a configuration of promptfoo is read", files: map[string]string{mistakeFile: "", "gavel.yaml": mistakeConfig + "aliases: {\"openai:gpt\": bot}\n",
 		"promptfooconfig.yaml": "prompts: [hi]\nproviders: [\"openai:gpt\"]\ntests: [{assert: [{type: contains, value: hello}]}]\n", "test_definitions/.keep": " "},
 		args: "run", says: []string{"1 case: 1 passed"}},

@@ -64,8 +64,18 @@ func candidates(found *Survey) []candidate {
 // otherwise finds the agent if no flag names it.
 func otherwise(ctx context.Context, found *Survey, console *Console) (Agent, error) {
 	ways := candidates(found)
-	if console != nil {
+	switch {
+	case console != nil && found.own():
+		const first = "as the definitions name it: nothing is added"
+		n, err := console.Choose(ctx, "How is your agent reached?", []string{first, "in another way"})
+		if err != nil || n == 0 {
+			return Agent{}, err
+		}
 		return askAgent(ctx, console, ways)
+	case console != nil:
+		return askAgent(ctx, console, ways)
+	case found.own():
+		return Agent{}, nil
 	}
 	if len(ways) == 1 && !ways[0].unfinished {
 		return ways[0].agent, nil
@@ -83,10 +93,6 @@ func otherwise(ctx context.Context, found *Survey, console *Console) (Agent, err
 	for _, way := range ways {
 		fmt.Fprintf(&said, "\n  %s%s  %s", way.flags, strings.Repeat(" ", width-textfmt.Columns(way.flags)), way.label)
 	}
-	if n := len(found.Providers); n > 0 {
-		names := strings.Join(found.Providers[:min(n, mostModels)], ", ")
-		return Agent{}, mistake("it is not known which agent to write into gavel.yaml. The definitions name providers of their own (%s): gavel run asks them as they are, without gavel.yaml. To ask your agent in their place, add one of%s", names, said.String())
-	}
 	return Agent{}, mistake("it is not known how your agent is reached; add one of%s", said.String())
 }
 
@@ -99,7 +105,7 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (Agent, e
 	n, err := console.Choose(ctx, "How is your agent reached?", append(options,
 		"over HTTP, at a URL",
 		"as a program that reads the conversation on stdin",
-		"as a model of OpenAI, Anthropic or Gemini, or of a server with OpenAI's protocol",
+		"as a model of OpenAI, Anthropic, Gemini or a server with OpenAI's protocol",
 		"not at all yet: begin with a mock"))
 	switch {
 	case err != nil:

@@ -26,9 +26,12 @@ func configText(a Answers) string {
 	}
 	b.WriteString("# How Gavel runs the tests of this repository. `gavel schema` prints all keys.\nversion: 1\n\n")
 	if root := a.rootFiles(); len(root) > 0 {
-		fmt.Fprintf(&b, "# The tests are in %s, and in the folder %s if there is one.\n\n", strings.Join(root, " and "), a.Definitions)
+		fmt.Fprintf(&b, "# The tests are in %s,\n# and in the folder %s if there is one.\n\n", strings.Join(root, " and "), a.Definitions)
 	} else {
 		fmt.Fprintf(&b, "# The folder with the tests.\ndefinitions: %s\n\n", quoted(a.Definitions))
+	}
+	if a.Agent.Provider == "" {
+		return b.String() + ownText(a)
 	}
 	name := agentName
 	if a.Agent.Provider == config.Mock {
@@ -50,6 +53,18 @@ func configText(a Answers) string {
 	b.WriteString(aliasesText(a, name))
 	b.WriteString(judgeText(a))
 	return b.String()
+}
+
+// ownText returns the lines of a judge, where the definitions name what they test.
+func ownText(a Answers) string {
+	const why = "# The judge scores what checks cannot, such as rubrics."
+	switch {
+	case a.Judge != nil:
+		return "targets:\n  # It judges, and is not tested.\n  judge:\n" + modelText(*a.Judge) + "    temperature: 0\n\n" + why + "\nroles: {judge: judge}\n"
+	case len(a.Models) > 0:
+		return why + " It is one of the\n# providers of the definitions, or a target of this file.\nroles: {judge: " + quoted(a.Models[0].Name) + "}\n"
+	}
+	return why + " It is a\n# target with a model:\n# targets: {judge: {provider: openai, model: …, api_key_env: OPENAI_API_KEY}}\n# roles: {judge: judge}\n"
 }
 
 // aliasesText returns the aliases that run the providers of the matrix format with the one
@@ -154,7 +169,7 @@ func httpText(a Agent) string {
 			form += "    # Where its text is in the reply.\n    reply: $." + a.Answer + "\n"
 		}
 	}
-	made := "    # The files of this repository that it is made of, such as prompts. A change of one\n    # reruns its tests, and of any other file it does not:\n"
+	made := "    # The files of this repository that it is made of, such as prompts. A change\n    # of one reruns its tests, and of any other file it does not:\n"
 	if len(a.Inputs) == 0 {
 		made += "    # inputs: [\"prompts/**\"]\n"
 	} else {
@@ -167,7 +182,8 @@ func httpText(a Agent) string {
     # api_key_env: AGENT_TOKEN
     # headers: {X-Token: {value_env: AGENT_TOKEN}}
     # How Gavel knows which version is deployed; with reply, the agent's answers
-    # name the commit that it runs in metadata.revision. Stored verdicts are then reused.
+    # name the commit that it runs in metadata.revision. Stored verdicts are then
+    # reused.
     # revision: reply
     timeout: 60s
 

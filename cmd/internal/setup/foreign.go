@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -60,6 +61,32 @@ func providers(fsys fs.FS, file string) []string {
 		}
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// A Model is a model in a file of the matrix format: the name of the target that it is,
+// and the usual variable with its key.
+type Model struct{ Name, KeyEnv string }
+
+// models returns the models of known vendors in a file of the matrix format.
+func models(fsys fs.FS, file string) []Model {
+	doc, problems := document.Open(fsys, file)
+	if doc == nil || schema.HasErrors(problems) {
+		return nil
+	}
+	var out []Model
+	add := func(id, label string) {
+		vendor, kind, _ := strings.Cut(id, ":")
+		if key := keys[vendor]; key != "" && !strings.HasPrefix(kind, "embedding") && !strings.HasPrefix(kind, "moderation") {
+			out = append(out, Model{cmp.Or(label, id), key})
+		}
+	}
+	for _, field := range []string{"providers", "targets"} {
+		add(doc.Text(field), "")
+		for i := range doc.Items(field) {
+			add(cmp.Or(doc.Text(field, i), doc.Text(field, i, "id")), doc.Text(field, i, "label"))
+		}
+	}
+	return out
 }
 
 // foreign recognises a file of another tool by its name, and then by its content.

@@ -34,9 +34,9 @@ func mistake(format string, args ...any) error { return &Mistake{fmt.Sprintf(for
 // formats lists the choices with their purpose.
 var formats = []struct{ name, about string }{
 	{schema.DialectEvalcase, "a question and what its answer must have (AgentV)"},
-	{schema.DialectDomain, "folders of questions with keywords, numbers, SQL or tool calls (Evonic)"},
-	{schema.DialectTestcase, "a simulated user talks to the agent, and a judge scores it (Connexity)"},
-	{schema.DialectPromptval, "a rubric from 0 to 10, retries, two prompts side by side (Aurite)"},
+	{schema.DialectDomain, "questions with keywords, numbers, SQL or tool calls (Evonic)"},
+	{schema.DialectTestcase, "a simulated user talks to it, a judge scores it (Connexity)"},
+	{schema.DialectPromptval, "a rubric from 0 to 10, retries, two prompts (Aurite)"},
 }
 
 // ParseFormat returns the format with a name, evalcase for an empty one. The error is a

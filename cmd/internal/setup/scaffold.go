@@ -66,6 +66,8 @@ type Answers struct {
 	Existing []load.FileSummary
 	// Providers are the names of targets in definitions of the matrix format.
 	Providers []string
+	// Models are the ones that may judge.
+	Models []Model
 	// Configured reports whether gavel.yaml exists.
 	Configured bool
 	// Workflow asks for the workflow, which judges pushes to Branch.
@@ -81,9 +83,13 @@ type Answers struct {
 func FirstFiles(a Answers) ([]File, error) {
 	var out []File
 	if !a.Configured {
-		out = append(out, File{"gavel.yaml", configText(a), "how your agent is reached"})
+		about := "how your agent is reached"
+		if a.Agent.Provider == "" {
+			about = "the judge"
+		}
+		out = append(out, File{"gavel.yaml", configText(a), about})
 	}
-	if len(a.Existing) == 0 {
+	if len(a.Existing) == 0 && (a.Configured || a.Agent.Provider != "") {
 		out = append(out, firstCases(a)...)
 	}
 	if a.Workflow {
@@ -118,9 +124,15 @@ func firstCases(a Answers) []File {
 // KeyVariables returns the environment variables that the answers name, each once.
 func (a Answers) KeyVariables() []string {
 	names := []string{a.Agent.KeyEnv}
+	if a.Agent.Provider == "" {
+		for _, m := range a.Models {
+			names = append(names, m.KeyEnv)
+		}
+	}
 	if a.Judge != nil {
 		names = append(names, a.Judge.KeyEnv)
 	}
+	slices.Sort(names)
 	return slices.Compact(slices.DeleteFunc(names, func(s string) bool { return s == "" }))
 }
 

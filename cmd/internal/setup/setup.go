@@ -103,7 +103,10 @@ func (s Setup) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	answers.Definitions, answers.Existing, answers.Configured = s.Definitions, found.Definitions, found.Config != ""
-	answers.Providers, answers.Editor = found.Providers, !s.NoEditor
+	answers.Providers, answers.Models = found.Providers, found.Models
+	// Definitions of another tool that name what they test need a judge, and nothing else.
+	answers.Editor = !s.NoEditor && (answers.Configured || answers.Agent.Provider != "")
+	answers.Agent.Argv = asInstalled(answers.Agent.Argv)
 	out := &Result{Root: repo.Root(), Notes: []string{}}
 	if err := s.workflow(ctx, repo, &answers, out); err != nil {
 		return nil, err
@@ -213,6 +216,20 @@ func (s Setup) workflow(ctx context.Context, repo *gitrepo.Repository, answers *
 	return nil
 }
 
+// asInstalled returns a command with the interpreter of Python that this machine has.
+func asInstalled(argv []string) []string {
+	if len(argv) == 0 || argv[0] != "python" {
+		return argv
+	}
+	if _, err := exec.LookPath("python"); err == nil {
+		return argv
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		return argv
+	}
+	return append([]string{"python3"}, argv[1:]...)
+}
+
 // absent returns a note for each missing part of an agent that is a program: the program
 // itself on this machine, and files of the repository that its command names.
 func absent(files fs.FS, agent Agent) []string {
@@ -221,11 +238,7 @@ func absent(files fs.FS, agent Agent) []string {
 	}
 	var notes []string
 	name := agent.Argv[0]
-	_, err := exec.LookPath(name)
-	if err != nil && name == "python" {
-		_, err = exec.LookPath("python3") // it is started in its place
-	}
-	if err != nil && path.Base(name) == name {
+	if _, err := exec.LookPath(name); err != nil && path.Base(name) == name {
 		notes = append(notes, name+" is not found on this machine: install it, or correct the command in gavel.yaml")
 	}
 	reader := command.Reader{Source: document.Source{FS: files}}

@@ -28,6 +28,8 @@ type Survey struct {
 	Unreadable []schema.Problem
 	// Providers are the sorted names of targets in definitions of the matrix format.
 	Providers []string
+	// Models are the ones that are models of known vendors.
+	Models []Model
 	// Prompts are folders that likely have the prompts of an agent.
 	Prompts  []string
 	APIs     []API
@@ -69,6 +71,7 @@ func Explore(ctx context.Context, fsys fs.FS, opts SurveyOptions) (*Survey, erro
 		}
 		if d.Dialect == schema.DialectMatrix {
 			out.Providers = append(out.Providers, providers(fsys, d.File)...)
+			out.Models = append(out.Models, models(fsys, d.File)...)
 		}
 	}
 	slices.Sort(out.Providers)
@@ -189,4 +192,9 @@ func parse(data []byte) map[string]any {
 		return nil
 	}
 	return doc
+}
+
+// own reports whether the definitions of other tools name what they test.
+func (s *Survey) own() bool {
+	return len(s.Providers) > 0 || slices.ContainsFunc(s.Foreign, func(f Foreign) bool { return f.Configures })
 }

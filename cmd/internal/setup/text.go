@@ -103,7 +103,8 @@ func (r *Result) Text() string {
 			schemas++
 			continue
 		}
-		fmt.Fprintf(&b, "  %-*s  %s\n", width, f.Path, f.About)
+		about := textfmt.Wrap(f.About, max(column-width-5, 20))
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, f.Path, strings.Join(about, "\n"+strings.Repeat(" ", width+4)))
 	}
 	if schemas > 0 {
 		fmt.Fprintf(&b, "  %-*s  %s that the settings and modelines name\n", width, ".vscode/gavel/", counted(schemas, "schema"))
