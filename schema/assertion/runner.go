@@ -94,6 +94,8 @@ process.stdin.on("data", (d) => (input += d)).on("end", async () => {
   const loaded = await load(path);
   let f = process.argv[2] ? loaded[process.argv[2]] || (loaded.default || {})[process.argv[2]] : loaded.default || loaded;
   if (f && f.default) f = f.default;
+  if (f && typeof f !== "function" && process.argv[3]) f = f[process.argv[3]];
+  if (typeof f !== "function") throw new Error("the file exports no function" + (process.argv[2] ? " named " + process.argv[2] : ""));
   write(JSON.stringify(await f(said.output, context)));
 });
 `},

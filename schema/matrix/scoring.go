@@ -48,6 +48,9 @@ func (c *compiler) readScoring(t *test, doc *document.Document, at ...any) {
 		t.scoring.Value, _ = json.Marshal("file://" + file + ":" + scoringName) // a text
 	}
 	c.functionFile(t, t.scoring, language, place)
+	if p := t.scoring.program; p != nil && language == "javascript" && function == "" {
+		p.Argv = append(p.Argv, "", scoringName) // of a file that exports no function itself
+	}
 }
 
 // score makes the evaluators parts of one, on which the test's function decides.

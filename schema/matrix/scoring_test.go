@@ -39,7 +39,7 @@ func TestScoringFunction(t *testing.T) {
 	if err := json.Unmarshal(inner, &told); err != nil || told.Weight == nil || *told.Weight != 2 {
 		t.Errorf("the function is told of %s (%v), want the weight 2", inner, err)
 	}
-	for source, name := range map[string]string{"file://score.py": "func", "file://score.py:mean": "mean", "file://far.js:mean": "mean"} {
+	for source, name := range map[string]string{"file://score.py": "func", "file://score.py:mean": "mean", "file://far.js:mean": "mean", "file://far.js": "func"} {
 		spec := scoredBy(t, "{assertScoringFunction: '"+source+"'"+asserts, map[string]string{"score.py": "def func(a, b): pass", "far.js": "const fs = require('fs')"})
 		program, isProgram := spec.Function.Spec.(evaluator.Function)
 		if !isProgram || program.Argv[len(program.Argv)-1] != name || len(program.Built.Paths()) == 0 {
