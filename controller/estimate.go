@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"maps"
+
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // An Estimate is the estimated effort of a plan.
@@ -24,8 +27,13 @@ func (p *Prepared) Estimate() Estimate {
 	}
 	sum := p.left.Total
 	rows := p.rowsByHead()
-	for _, job := range p.headJobs() {
+	head := p.headJobs()
+	for _, job := range head {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
+	}
+	counted := maps.Clone(p.counted)
+	for _, job := range head {
+		p.addAnswers(&sum, job.Case, job.Kept, counted)
 	}
 	for _, job := range p.askedAtBase() {
 		sum.AddHead(p.estimateHead(rows[job.Case.ID()], job))
@@ -41,6 +49,22 @@ func (p *Prepared) Estimate() Estimate {
 		out.Again = c.Estimate(func(digest string) bool { return p.baseStored[digest] != nil }, p.left.Total)
 	}
 	return out
+}
+
+// addAnswers adds the answers that a case of head has of others, unless they are stored, or
+// answers of cases that are judged, too. counted are the E that are in the sum.
+func (p *Prepared) addAnswers(sum *remeasure.Total, c *schema.Case, kept []plan.Earlier, counted map[string]bool) {
+	for _, k := range kept {
+		for _, answer := range k.All() {
+			if p.executed[answer.E] || counted[answer.E] {
+				continue
+			}
+			counted[answer.E] = true
+			tc := *answer.Case
+			tc.Evaluators, tc.Policy.Iterations = nil, c.Policy.Iterations
+			sum.Add(remeasure.NewEstimate(p.req.Head.Config, run.Job{Case: &tc, Target: answer.Target}, plan.Stored{Executed: p.answered[answer.E]}))
+		}
+	}
 }
 
 func (p *Prepared) rowsByHead() map[string]*plan.Row {

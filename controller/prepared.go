@@ -34,6 +34,11 @@ type Prepared struct {
 	// headStored and baseStored are both sides' decisions in the ledger, by decision
 	// digest.
 	headStored, baseStored map[string]*ledger.Decision
+	// executed are the E of the cases to be judged, and answered counts the stored samples of
+	// the answers that these have of others, by E.
+	// counted are the E of such answers that are in left.
+	executed, counted map[string]bool
+	answered          map[string]int
 	// reuseSince maps cases that are asked again, by their ID at head, to the time
 	// since which stored results count.
 	reuseSince map[string]time.Time

@@ -155,10 +155,12 @@ const batch = 512
 func (p *planner) settle(ctx context.Context) error {
 	p.ask()
 	rows := p.out.Plan.Rows
+	p.out.executed, p.out.counted, p.out.answered = map[string]bool{}, map[string]bool{}, map[string]int{}
 	var due []int
 	for i := range rows {
 		if row := &rows[i]; row.Head != nil && row.Action == plan.Run && row.Known.Decided == nil {
 			due = append(due, i)
+			p.out.executed[row.HeadDigests.E] = true
 			continue
 		}
 		rows[i].Settle(rows[i].Known)
@@ -195,7 +197,7 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		subject, noted := remeasure.ReadWorkload(row.Noted)
 		switch {
 		case row.HeadCase != nil:
-		case noted && p.req.Brief && row.Base == nil && last[k] == nil:
+		case noted && p.req.Brief && row.Base == nil && last[k] == nil && !subject.HasKept():
 			row.Settle(row.Known)
 			p.count(row, subject)
 		default:
@@ -203,6 +205,9 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		}
 	}
 	if err := p.loadDue(ctx, load); err != nil {
+		return err
+	}
+	if err := p.addAnswered(ctx, due); err != nil {
 		return err
 	}
 	for _, i := range due {
@@ -214,9 +219,37 @@ func (p *planner) settleDue(ctx context.Context, due []int) error {
 		row.Known.Last = nil                // the reasons describe the difference
 		if p.req.Brief && row.Base == nil { // others are compared later
 			p.count(row, remeasure.NewWorkload(row.HeadCase))
+			p.out.addAnswers(&p.out.left.Total, row.HeadCase, row.HeadDigests.Kept(), p.out.counted)
 			info := row.HeadCase.CaseInfo
 			info.Inputs, info.Labels.Description, info.Labels.Facts = nil, "", schema.Facts{}
 			row.Head, row.HeadCase, row.HeadDigests = &info, nil, row.HeadDigests.Bare()
+		}
+	}
+	return nil
+}
+
+// addAnswered counts the stored answers of other cases that loaded rows have.
+func (p *planner) addAnswered(ctx context.Context, rows []int) error {
+	digests := map[scopeKey][]plan.Digests{}
+	for _, i := range rows {
+		row := &p.out.Plan.Rows[i]
+		for _, k := range row.HeadDigests.Kept() {
+			for _, answer := range k.All() {
+				key := p.out.scopeKeyOf(*row)
+				digests[key] = append(digests[key], plan.Digests{E: answer.E})
+			}
+		}
+	}
+	for key, all := range digests {
+		if p.req.Ledger == nil {
+			return nil
+		}
+		found, err := p.req.Ledger.Samples(ctx, p.out.headScope(key), all, nil)
+		if err != nil {
+			return err
+		}
+		for i, d := range all {
+			p.out.answered[d.E] = max(p.out.answered[d.E], found[i].Executed)
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +10,17 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
+
+// plannedCalls returns how many calls a plan expects.
+func plannedCalls(t *testing.T, dir string, args ...string) int {
+	t.Helper()
+	stdout, stderr, _ := withModelKey(t, dir, append([]string{"plan", "--json"}, args...)...)
+	var plan struct{ Estimate struct{ Calls int } }
+	if err := json.Unmarshal([]byte(stdout), &plan); err != nil {
+		t.Fatalf("the plan is not JSON (%v):\n%s%s", err, stdout, stderr)
+	}
+	return plan.Estimate.Calls
+}
 
 // TestStoredOutputs: an earlier test answers once for itself and for the later one, which
 // alone uses the stored reply, asks for it where none is stored, and is an error without one.
@@ -59,10 +72,48 @@ tests:
 				t.Fatal(err)
 			}
 		}
+		calls := plannedCalls(t, dir, step.args...)
 		stdout, stderr, _ := withModelKey(t, dir, append([]string{"run"}, step.args...)...)
+		if made := step.want[1]; made != fmt.Sprintf("%d call%s,", calls, strings.Repeat("s", min(1, max(calls-1, 1-calls)))) && len(step.args) > 0 {
+			t.Errorf("%s: the plan has %d calls, and the run %s", step.name, calls, made)
+		}
 		for _, want := range step.want {
 			if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
 				t.Errorf("%s: it says no %q:\n%s%s", step.name, want, stdout, stderr)
+			}
+		}
+	}
+}
+
+// TestRecordedOutputs: a recording has the answers that a test has of others, also where all is
+// stored and the test is recorded alone, so that a replay judges it.
+func TestRecordedOutputs(t *testing.T) {
+	t.Parallel()
+	const text = `prompts: ["{{message}}"]
+tests:
+- {description: zero, vars: {message: fruit please}, options: {storeOutputAs: fruit}, assert: [{type: equals, value: pear}]}
+- {description: first, vars: {message: "Why {{fruit}}?"}, options: {storeOutputAs: why}, assert: [{type: contains, value: "{{fruit}}"}]}
+- {description: second, vars: {message: "Why not, {{why}}"}, assert: [{type: equals, value: "Why not, Why pear?"}]}
+`
+	const live, replay = "{provider: mock, replies: [{match: ^fruit, reply: pear}, {match: ^Why, echo: true}]}", "{provider: replay, path: recordings/x.jsonl}"
+	config := func(target string) []byte { return []byte("version: 1\ntargets: {x: " + target + "}\n") }
+	for _, cases := range [][]string{nil, {"*#second"}} {
+		for _, stored := range []bool{false, true} {
+			dir := t.TempDir()
+			gittest.Init(t, dir, "master")
+			gittest.Commit(t, dir, map[string]string{"promptfooconfig.yaml": text, "gavel.yaml": string(config(live))})
+			if stored {
+				withModelKey(t, dir, "run")
+			}
+			if stdout, stderr, code := withModelKey(t, dir, append([]string{"run", "--record"}, cases...)...); code != 0 {
+				t.Fatalf("%v, stored %v: the recording ends with %d:\n%s%s", cases, stored, code, stdout, stderr)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "gavel.yaml"), config(replay), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			stdout, stderr, code := withModelKey(t, dir, append([]string{"run", "--ledger", "new.db"}, cases...)...)
+			if code != 0 || !strings.Contains(stdout, "0 failed") || !strings.Contains(stdout, "3 calls") {
+				t.Errorf("%v, stored %v: the replay ends with %d:\n%s%s", cases, stored, code, stdout, stderr)
 			}
 		}
 	}

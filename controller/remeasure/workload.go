@@ -24,6 +24,8 @@ type Workload struct {
 	alternative bool
 	// given means that the answer is in the case.
 	given bool
+	// kept means that it has answers of other cases.
+	kept bool
 	// programs means that programs of the repository write its prompt, prepare its
 	// workspace or judge it.
 	programs bool
@@ -40,7 +42,7 @@ type Workload struct {
 
 // NewWorkload returns the workload of a case.
 func NewWorkload(c *schema.Case) Workload {
-	s := Workload{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, given: c.Drive.Given != nil, asks: load.Callees(c)}
+	s := Workload{samples: c.Samples(), said: len(c.System), alternative: c.Alternative != nil, given: c.Drive.Given != nil, kept: len(c.Kept) > 0, asks: load.Callees(c)}
 	for _, m := range c.Drive.Messages {
 		s.said += len(m.Content)
 	}
@@ -88,7 +90,12 @@ const (
 	bitRetried
 	bitGiven
 	bitPrograms
+	bitKept
 )
+
+// HasKept reports whether the case has answers of other cases, which only the case itself
+// names.
+func (s Workload) HasKept() bool { return s.kept }
 
 // RunsPrograms reports whether programs of the repository write the prompt of the case,
 // prepare its workspace or judge it.
@@ -110,6 +117,9 @@ func (s Workload) Text() string {
 	if s.programs {
 		flags |= bitPrograms
 	}
+	if s.kept {
+		flags |= bitKept
+	}
 	for _, n := range []int{flags, s.samples, s.said, s.turns, s.scripted, s.retries, s.editors} {
 		w.Number(n)
 	}
@@ -128,7 +138,7 @@ func ReadWorkload(text string) (Workload, bool) {
 	r := packed.Reader{Rest: text}
 	var s Workload
 	flags := r.Number()
-	s.alternative, s.retried, s.given, s.programs = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0, flags&bitPrograms != 0
+	s.alternative, s.retried, s.given, s.programs, s.kept = flags&bitAlternative != 0, flags&bitRetried != 0, flags&bitGiven != 0, flags&bitPrograms != 0, flags&bitKept != 0
 	for _, n := range []*int{&s.samples, &s.said, &s.turns, &s.scripted, &s.retries, &s.editors} {
 		*n = r.Number()
 	}

@@ -20,19 +20,42 @@ func RecordStored(ctx context.Context, cfg Config, jobs []Job) (unrecorded []str
 	cfg.Observe, cfg.Control = nil, nil
 	r := newRunner(cfg, jobs)
 	r.recording = true
+	known := map[string]bool{}
 	for _, job := range jobs {
-		if err := ctx.Err(); err != nil {
-			return unrecorded, err
+		known[job.Digests.E] = true
+	}
+	for _, job := range jobs {
+		lacks := false
+		for _, one := range append(answersBefore(job, known), job) {
+			if err := ctx.Err(); err != nil {
+				return unrecorded, err
+			}
+			c := newCaseRun(r, one)
+			if err := c.makeAttempts(ctx); err != nil {
+				return unrecorded, err
+			}
+			lacks = lacks || c.costs.Unrecorded
 		}
-		c := newCaseRun(r, job)
-		if err := c.makeAttempts(ctx); err != nil {
-			return unrecorded, err
-		}
-		if c.costs.Unrecorded {
+		if lacks {
 			unrecorded = append(unrecorded, job.Case.Key)
 		}
 	}
 	return unrecorded, nil
+}
+
+// answersBefore returns the jobs of the answers that a job has of other cases, unless their
+// executions are known, and makes them known.
+func answersBefore(job Job, known map[string]bool) (all []Job) {
+	if job.Selection != nil {
+		return nil
+	}
+	for _, one := range job.answers() {
+		if !known[one.Digests.E] {
+			known[one.Digests.E] = true
+			all = append(append(all, answersBefore(one, known)...), one)
+		}
+	}
+	return all
 }
 
 // errUnrecorded ends a sample that needs a call to be recorded.
