@@ -135,14 +135,20 @@ func (p *planner) nameGone(problems []schema.Problem) {
 			continue
 		}
 		named[problem.File] = true
-		if _, err := fs.Stat(p.req.Head.FS, problem.File); !errors.Is(err, fs.ErrNotExist) {
-			continue
+		if !isMissing(p.req.Head.FS, problem.File) || isMissing(p.req.Base.FS, problem.File) {
+			continue // it is there, or never was: a folder of definitions
 		}
 		p.out.notices = append(p.out.notices, report.Notice{
 			File: problem.File, Line: problem.Line, AtBase: true,
 			Message: "the file was invalid at base and is gone: cases that it may have had do not count as removed (" + problem.Message + ")",
 		})
 	}
+}
+
+// isMissing reports whether a file or a folder does not exist.
+func isMissing(files fs.FS, name string) bool {
+	_, err := fs.Stat(files, name)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // share adds the cases that no changed file can affect to base, as they are at head;

@@ -126,3 +126,16 @@ func TestInvalidAndGone(t *testing.T) {
 		t.Errorf("the notices are %+v", r.Notices)
 	}
 }
+
+// TestNothingWasThere: where neither base nor head has definitions, nothing is said to be
+// gone.
+func TestNothingWasThere(t *testing.T) {
+	for _, d := range columns[:3] {
+		t.Run(d.name, func(t *testing.T) {
+			c := newPassage(t, scenario{base: map[string]string{"gavel.yaml": usual()}, head: map[string]string{"docs.md": "words"}, answer: echo}, d)
+			if r := c.d.pass(c); len(r.Notices) != 0 {
+				t.Errorf("the notices are %+v", r.Notices)
+			}
+		})
+	}
+}

@@ -148,6 +148,9 @@ type Cancelled struct {
 	// review writes nothing more, not even its results, so that the next one does not
 	// wait: its final status is left to [Reviewer.Supersede].
 	Superseded bool
+	// Resumes means that the head is judged later. A head with a stored verdict then keeps
+	// it, unless its statuses are pending.
+	Resumes bool
 }
 
 // drainTimeout bounds the forge's time for writes after the end of a context.
@@ -389,7 +392,11 @@ func (r *Review) Run(ctx context.Context) (report *report.Report, unpublished, e
 	case err != nil && superseded(ctx) != nil:
 		return nil, nil, superseded(ctx)
 	case err != nil && why != "":
-		if err := r.settle(ctx, late, why, judgement{validate: came.validate}); err != nil {
+		end := r.settle
+		if last != nil && resumes(ctx) {
+			end = r.endPending
+		}
+		if err := end(ctx, late, why, judgement{validate: came.validate}); err != nil {
 			return nil, nil, err
 		}
 		return nil, nil, &Cancelled{Reason: why}
@@ -423,6 +430,17 @@ func superseded(ctx context.Context) error {
 	return nil
 }
 
+// resumes reports whether the head is judged later.
+func resumes(ctx context.Context) bool {
+	a, ok := errors.AsType[*Cancelled](context.Cause(ctx))
+	return ok && a.Resumes
+}
+
+// endPending is settle for a head that has a verdict: only pending statuses are replaced.
+func (r *Review) endPending(_, late context.Context, why string, came judgement) error {
+	return r.statuses().EndPending(r.worth(late, forge.WorthVerdict), r.head, r.linked(r.ended("", why, came))...)
+}
+
 // settle sets the statuses of a head without a verdict to the reason, also on its known
 // groups. ctx ends the tries and late each of them.
 func (r *Review) settle(ctx, late context.Context, why string, came judgement) error {
@@ -435,7 +453,12 @@ func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why stri
 	if r.schedule != nil {
 		return r.setStatuses(late, comment.Status{Context: comment.ContextDrift, State: comment.StateError, Description: why})
 	}
-	var all []comment.Status
+	all := r.ended(hold, why, came)
+	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
+}
+
+// ended returns the statuses of a head without a verdict.
+func (r *Review) ended(hold comment.Hold, why string, came judgement) (all []comment.Status) {
 	for _, context := range append([]string{comment.ContextVerdict, comment.ContextValidate}, came.groups...) {
 		said := comment.Status{Context: context, State: comment.StateError, Description: why, Hold: hold}
 		if context == comment.ContextValidate && came.validate != nil {
@@ -443,7 +466,7 @@ func (r *Review) hindered(ctx, late context.Context, hold comment.Hold, why stri
 		}
 		all = append(all, said)
 	}
-	return r.Retry.Do(ctx, func() error { return r.setStatuses(late, all...) })
+	return all
 }
 
 // judge examines both sides, and runs the allowed cases, when it is its turn. last is

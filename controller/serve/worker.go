@@ -194,7 +194,7 @@ type cancellation struct {
 // why returns the reason for which the run of a key has to end.
 func (w *worker) why(ctx context.Context, key Key) *review.Cancelled {
 	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
-		return &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout}
+		return &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout, Resumes: true}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

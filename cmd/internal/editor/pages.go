@@ -55,15 +55,23 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 			var why *refusal
 			switch {
 			case errors.As(err, &why):
-				p = page{Template: "settings-error", Title: "Settings", Status: why.Status, Body: why.Text}
+				p = page{Template: "settings-error", Title: "Settings", Status: why.Status, Body: ended(why.Text)}
 			case err != nil:
-				p = page{Template: "settings-error", Title: "Settings", Status: http.StatusInternalServerError, Body: err.Error()}
+				p = page{Template: "settings-error", Title: "Settings", Status: http.StatusInternalServerError, Body: ended(err.Error())}
 			case p.Template == "":
 				return // it was answered
 			}
 			s.writePage(w, r, p, around)
 		})
 	}
+}
+
+// ended ends a sentence with a period, unless it has an end.
+func ended(text string) string {
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
 }
 
 // A page is the data of a template.

@@ -259,3 +259,20 @@ func TestAbuseHostileDefinitionsInSettings(t *testing.T) {
 		t.Errorf("a form with a forged token: %d, want 403 and no change", status)
 	}
 }
+
+// TestErrorsEndOnce: the page of an error ends its sentence with one sign.
+func TestErrorsEndOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		"the folder is missing": "the folder is missing.</p>", "the folder is missing; is it another one?": "is it another one?</p>", "it is away (try again).": "(try again).</p>",
+	} {
+		mux := http.NewServeMux()
+		New(Config{
+			Open: func(context.Context) (fs.FS, func() error, error) { return nil, nil, Away(text) },
+		}).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
+		answer := httptest.NewRecorder()
+		mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/settings", nil))
+		if body := answer.Body.String(); !strings.Contains(body, want) {
+			t.Errorf("the page of %q has no %q:\n%s", text, want, body)
+		}
+	}
+}
