@@ -104,6 +104,7 @@ func (c *comment) render() string {
 	c.labels()
 	c.warnings()
 	c.lastFold()
+	c.next()
 	c.line(c.foot())
 	return c.b.String()
 }

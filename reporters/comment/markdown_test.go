@@ -78,7 +78,7 @@ var (
 	ownMarker  = regexp.MustCompile(`\A<!-- gavel:report instance=[A-Za-z0-9._-]+ -->\n`)
 	ownBlock   = regexp.MustCompile("(?m)^To run this commit, .*:\n\n```\n/gavel approve [0-9a-f]{7,40}\n```\n")
 	ownLinks   = regexp.MustCompile(`\]\(https://[^\s()<>]*\)`)
-	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|Answers of .*|(?:None|\d[\d,]*) .*)$`)
+	ownStarts  = regexp.MustCompile(`^(?:|### \S.*|> .*|>|\|.*\||<details><summary>.*|</details>|<sub>.*</sub>|Score .*|\*\*Next:\*\* .*|Answers of .*|(?:None|\d[\d,]*) .*)$`)
 	ownEntity  = regexp.MustCompile(`&(?:amp|lt|gt|nbsp|#\d+);`)
 	mentions   = regexp.MustCompile(`@[^&]`)
 	references = regexp.MustCompile(`(?i)#\d|GH-\d`)
