@@ -116,7 +116,7 @@ const DefaultForge = "https://api.github.com"
 
 // serverForm is the operator's file as it is written.
 type serverForm struct {
-	Listen  string   `json:"listen"`
+	Listen  listen   `json:"listen"`
 	Probes  string   `json:"probes"`
 	Hosts   []string `json:"hosts"`
 	Data    string   `json:"data"`
@@ -198,7 +198,7 @@ func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 
 func (f serverForm) server() *Server {
 	s := &Server{
-		Listen: cmp.Or(f.Listen, "127.0.0.1:8080"), Probes: f.Probes, Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
+		Listen: cmp.Or(string(f.Listen), "127.0.0.1:8080"), Probes: f.Probes, Hosts: f.Hosts, Data: cmp.Or(f.Data, "/var/lib/gavel"),
 		Credentials: make(map[string]Credential, len(f.Credentials)),
 		Trust: ServerTrust{
 			Forks: cmp.Or(f.Trust.Forks, "approve"), Programs: cmp.Or(f.Trust.Programs, "writers"), Targets: cmp.Or(f.Trust.Targets, "writers"),
@@ -233,6 +233,22 @@ func (f serverForm) server() *Server {
 		s.Repositories = append(s.Repositories, repo)
 	}
 	return s
+}
+
+// listen is an address. A port alone is one of this machine.
+type listen string
+
+// UnmarshalJSON reads a text or a number.
+func (l *listen) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `"`)
+	switch {
+	case isPort(text):
+		*l = listen(net.JoinHostPort("127.0.0.1", text))
+	case text == "null":
+	default:
+		*l = listen(text)
+	}
+	return nil
 }
 
 // A serverChecker finds disagreement between the fields of a Server.

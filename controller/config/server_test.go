@@ -64,6 +64,16 @@ func TestParseServer(t *testing.T) {
 	}
 }
 
+// TestListenOnAPort: a port alone is one of this machine, however it is written.
+func TestListenOnAPort(t *testing.T) {
+	for written, want := range map[string]string{"9090": "127.0.0.1:9090", `"9090"`: "127.0.0.1:9090", `"0.0.0.0:9090"`: "0.0.0.0:9090"} {
+		got, problems := ParseServer("server.yaml", []byte("version: 1\nlisten: "+written+"\nrepositories: [{name: octo/demo}]\n"))
+		if len(problems) > 0 || got.Listen != want {
+			t.Errorf("listen: %s is %q, want %q: %v", written, got.Listen, want, problems)
+		}
+	}
+}
+
 func TestServerDefaults(t *testing.T) {
 	got, problems := ParseServer("server.yaml", []byte("version: 1\nrepositories: [{name: octo/demo}]\n"))
 	calls := int64(DefaultCalls)
@@ -106,7 +116,8 @@ func TestServerProblems(t *testing.T) {
 		{"version: 1\n", "1:1 missing-field", "repositories"},
 		{"version: 1\nrepositories: []\n", "2:15 out-of-range", "at least 1"},
 		{with("listn: x"), "2:1 unknown-field", "`listen`?"},
-		{with("listen: \"8080\""), "2:1 bad-address", "host:port"},
+		{with("listen: \"80800\""), "2:1 bad-address", "host:port"},
+		{with("listen: 80800"), "2:1 bad-address", "host:port"},
 		{with("listen: \"h:99999\""), "2:1 bad-address", "host:port"},
 		{with("hosts: [\"gavel.internal:8080\"]"), "2:9 bad-host", "the name alone"},
 		{with("hosts: [a, \"https://gavel.internal\"]"), "2:12 bad-host", "the name alone"},

@@ -259,7 +259,11 @@ func (a *app) call(ctx context.Context, method, path string, into any) error {
 			continue
 		}
 		if err := github.CheckResponse(resp); err != nil {
-			return Explain(op, "metadata: read", err)
+			err = Explain(op, "metadata: read", err)
+			if denied, ok := errors.AsType[*DeniedError](err); ok {
+				denied.AppID = a.cfg.ID
+			}
+			return err
 		}
 		// The answer may contain a token, which an error must not show.
 		if json.NewDecoder(resp.Body).Decode(into) != nil {

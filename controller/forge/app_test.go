@@ -281,3 +281,11 @@ func TestReadsAreConditional(t *testing.T) {
 		t.Errorf("after a change: %+v, %v", now, err)
 	}
 }
+
+// TestAWrongKeyOfAnApp names the two settings that do not belong together.
+func TestAWrongKeyOfAnApp(t *testing.T) {
+	denied := &forge.DeniedError{Op: "as the App 12: GET app", Status: http.StatusUnauthorized, Message: "Unauthorized", AppID: 12}
+	if got := denied.Error(); !strings.Contains(got, "app_id 12 and the private key do not belong together") || strings.Contains(got, "token") {
+		t.Errorf("the error is %s", got)
+	}
+}

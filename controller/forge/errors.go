@@ -39,6 +39,8 @@ type DeniedError struct {
 	// Permission is the line missing in a workflow's permissions, such as
 	// "pull-requests: write".
 	Permission string
+	// AppID is the App whose own token was denied; 0 for other credentials.
+	AppID int64
 	// Message is the forge's own explanation, with the permissions that it would
 	// accept.
 	Message string
@@ -46,7 +48,10 @@ type DeniedError struct {
 
 // Error describes the repair and its place.
 func (e *DeniedError) Error() string {
-	if e.Status == http.StatusUnauthorized {
+	switch {
+	case e.Status == http.StatusUnauthorized && e.AppID != 0:
+		return fmt.Sprintf("%s: 401 %s: app_id %d and the private key do not belong together; correct one of them, or make a new key on the App's page", e.Op, e.Message, e.AppID)
+	case e.Status == http.StatusUnauthorized:
 		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
 	}
 	return fmt.Sprintf("%s: %d %s: not found, or the credential lacks the permission; gavel serve --check says what it lacks, in a workflow add\n  permissions:\n    %s",
