@@ -19,8 +19,8 @@ func TestTheBaseBranchIsGone(t *testing.T) {
 				head: map[string]string{at("a"): asks("a", "say b", "b!")}, answer: echo,
 			}, d)
 			leave := func() {
+				c.git(t, "branch", "-q", "-D", "release") // a server may see the pull request at once
 				c.open()
-				c.git(t, "branch", "-q", "-D", "release")
 			}
 			if d.door() == "pr" {
 				c.checkout = c.tree("main")
