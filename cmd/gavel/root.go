@@ -135,12 +135,12 @@ func rootCommand(a *App) *cobra.Command {
 	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+databaseVariable+", else .gavel/ledger.db in the repository root)")
 	root.AddCommand(
 		initCommand(a), newCommand(a), tryCommand(a), importCommand(a), exportCommand(a),
-		validateCommand(a), listCommand(a), planCommand(a), runCommand(a), watchCommand(a), explainCommand(a), statusCommand(a), historyCommand(a), flakyCommand(a), diffCommand(a), uiCommand(a), ledgerCommand(a),
+		validateCommand(a), listCommand(a), planCommand(a), runCommand(a), watchCommand(a), explainCommand(a), statusCommand(a), historyCommand(a), flakyCommand(a), powerCommand(a), diffCommand(a), uiCommand(a), ledgerCommand(a),
 		prCommand(a), serveCommand(a), workerCommand(a), schemaCommand(a), demoCommand(a), manCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
-		case "run", "list", "plan", "watch", "explain", "history", "flaky":
+		case "run", "list", "plan", "watch", "explain", "history", "flaky", "power":
 			a.Complete(cmd)
 		case "schema":
 			cmd.ValidArgsFunction = completeWords(document.Formats())

@@ -2,11 +2,12 @@
 // change that makes something worse is noticed by the procedure of package confirm, with the
 // cases and the stored results that there are.
 //
-// Most callers want [Of], and [Study] where the numbers are the purpose.
+// Most callers want [Estimate], and [Study] where the numbers are the purpose.
 package power
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -49,11 +50,11 @@ type Studied struct {
 	Alarm        float64 `json:"alarm"`
 }
 
-// Of returns what pull requests show that are simulated over cases that are compared, with their outcomes at base and
-// at head; new cases and certain ones are left out. The same input gives the same statement,
+// Estimate simulates pull requests over cases that are compared, with their outcomes at base
+// and at head; new cases and certain ones are left out. The same input gives the same statement,
 // which is exact to about 0.04. It takes a millisecond or two of a processor for each of 600
 // pull requests of 200 cases, and fewer where there are more. It returns nil once ctx ends.
-func Of(ctx context.Context, cases []confirm.Case, options confirm.Options) *Statement {
+func Estimate(ctx context.Context, cases []confirm.Case, options confirm.Options) *Statement {
 	w, s := newWorld(ctx, cases, options, 200)
 	s.Broken, _ = w.simulate(broken)
 	s.Halved, _ = w.simulate(halved)
@@ -64,9 +65,28 @@ func Of(ctx context.Context, cases []confirm.Case, options confirm.Options) *Sta
 	return &s
 }
 
-// Study is [Of] with twice as many pull requests, and with what nothing worse would take.
-func Study(ctx context.Context, cases []confirm.Case, options confirm.Options) *Studied {
-	w, s := newWorld(ctx, cases, options, 400)
+// A Lever is what could raise the power.
+type Lever struct {
+	// Copies is how often there are such cases; 0 means once.
+	Copies int
+	// History is how many stored results of base each case has; 0 leaves what there is.
+	History int
+}
+
+// Study is [Estimate] with twice as many pull requests, and with what nothing worse would
+// take. Cases without any result may have an error as the fresh one of base.
+func Study(ctx context.Context, cases []confirm.Case, options confirm.Options, lever Lever) *Studied {
+	all := cases
+	for k := 1; k < lever.Copies; k++ {
+		for _, c := range cases {
+			if c.Conversation != "" {
+				c.Conversation += fmt.Sprint("\x00", k)
+			}
+			all = append(all[:len(all):len(all)], c)
+		}
+	}
+	w, s := newWorld(ctx, all, options, 400)
+	w.history = lever.History
 	out := Studied{Statement: s}
 	out.Broken, _ = w.simulate(broken)
 	out.Halved, _ = w.simulate(halved)
@@ -85,7 +105,7 @@ const many, fewest = 200, 60
 // newWorld returns the world of some cases, and what is known without a simulation.
 func newWorld(ctx context.Context, cases []confirm.Case, options confirm.Options, pulls int) (*world, Statement) {
 	cases = slices.DeleteFunc(slices.Clone(cases), func(c confirm.Case) bool {
-		return c.Certain || len(c.Base) == 0 || c.Base[len(c.Base)-1].Verdict.Rank() < 0
+		return c.Certain || len(c.Base) == 0 || !c.Fresh && c.Base[len(c.Base)-1].Verdict.Rank() < 0
 	})
 	s := Statement{Cases: len(cases), Needed: needed(options)}
 	units := map[string]bool{}
@@ -131,6 +151,8 @@ type world struct {
 	options confirm.Options
 	beliefs []belief
 	pulls   int
+	// history is how many stored results are drawn for each case; 0 takes the known ones.
+	history int
 }
 
 // simulate returns the share of the pull requests with a call, and the mean number of
@@ -189,7 +211,14 @@ func (w *world) pull(is way, number uint64) (called bool, measured int) {
 	cases := slices.Clone(w.cases)
 	for i := range cases {
 		c := &cases[i]
-		if c.Failures = [2][]confirm.Outcome{}; c.Fresh {
+		c.Failures = [2][]confirm.Outcome{}
+		switch {
+		case w.history > 0:
+			c.Base, c.Fresh = nil, false
+			for range w.history {
+				c.Base = append(c.Base, outcome(base[i]))
+			}
+		case c.Fresh:
 			c.Base = []confirm.Outcome{outcome(base[i])}
 		}
 		c.Head = outcome(head[i])

@@ -82,7 +82,7 @@ func TestStatedAndTrue(t *testing.T) {
 		n := []int{15, 40, 80}[k%3]
 		base := drawn(r, n, []float64{.6, .8, .95}[k/3%3])
 		cases := suiteOf(r, base, 5)
-		stated := power.Study(t.Context(), cases, confirm.Options{})
+		stated := power.Study(t.Context(), cases, confirm.Options{}, power.Lever{})
 		for i, is := range []float64{stated.Broken, stated.Halved, stated.Fall, stated.Slip} {
 			head := append([]float64{}, base...)
 			truly := 0.0
@@ -127,46 +127,51 @@ func TestStatedAndTrue(t *testing.T) {
 	}
 }
 
-// TestOf: by the table of the simulation one broken case of a steady suite is
+// TestEstimate: by the table of the simulation one broken case of a steady suite is
 // always found; six units prove nothing about the mean, since 2⁻⁶ > 0.01.
-func TestOf(t *testing.T) {
+func TestEstimate(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	steady := func(n int) []confirm.Case { return suiteOf(r, drawn(r, n, 1), 5) }
-	got := power.Study(t.Context(), steady(40), confirm.Options{})
+	got := power.Study(t.Context(), steady(40), confirm.Options{}, power.Lever{})
 	if got.Cases != 40 || got.Broken < .95 || got.Alarm > .05 || !got.Tests() || got.Needed != 7 {
 		t.Errorf("40 steady cases: %+v", got)
 	}
-	if got := power.Study(t.Context(), steady(6), confirm.Options{}); got.Tests() || got.Units != 6 {
+	if got := power.Study(t.Context(), steady(6), confirm.Options{}, power.Lever{}); got.Tests() || got.Units != 6 {
 		t.Errorf("six cases: %+v", got)
 	}
 	talk := steady(40)
 	for i := range talk {
 		talk[i].Conversation = fmt.Sprint("talk", i/8)
 	}
-	if got := power.Study(t.Context(), talk, confirm.Options{}); got.Units != 5 || got.Tests() {
+	if got := power.Study(t.Context(), talk, confirm.Options{}, power.Lever{}); got.Units != 5 || got.Tests() {
 		t.Errorf("five conversations: %+v", got)
 	}
 	mixed := steady(10)
 	mixed[0].Certain, mixed[1].Base = true, nil
-	if got := power.Study(t.Context(), mixed, confirm.Options{}); got.Cases != 8 {
+	if got := power.Study(t.Context(), mixed, confirm.Options{}, power.Lever{}); got.Cases != 8 {
 		t.Errorf("a certain and a new case count: %+v", got)
 	}
-	if got := power.Study(t.Context(), nil, confirm.Options{}); got.Cases != 0 || got.Broken != 0 {
+	if got := power.Study(t.Context(), nil, confirm.Options{}, power.Lever{}); got.Cases != 0 || got.Broken != 0 {
 		t.Errorf("nothing: %+v", got)
 	}
-	if a, b := power.Of(t.Context(), talk, confirm.Options{}), power.Of(t.Context(), talk, confirm.Options{}); *a != *b {
+	once := steady(5)
+	unknown := confirm.Case{Weight: 1, Fresh: true, Base: []confirm.Outcome{{Verdict: verdict.Error}}}
+	if got := power.Study(t.Context(), append(once, unknown), confirm.Options{}, power.Lever{Copies: 3, History: 20}); got.Cases != 18 || got.Units != 18 || got.Broken < .9 {
+		t.Errorf("three times six cases: %+v", got)
+	}
+	if a, b := power.Estimate(t.Context(), talk, confirm.Options{}), power.Estimate(t.Context(), talk, confirm.Options{}); *a != *b {
 		t.Errorf("the same cases have two statements:\n%+v\n%+v", a, b)
 	}
 }
 
-func BenchmarkOf(b *testing.B) {
+func BenchmarkEstimate(b *testing.B) {
 	for _, n := range []int{20, 200, 2000} {
 		for _, history := range []int{0, 5} {
 			b.Run(fmt.Sprintf("cases=%d/history=%d", n, history), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(3, uint64(n)))
 				cases := suiteOf(r, drawn(r, n, .8), history)
 				for b.Loop() {
-					power.Of(b.Context(), cases, confirm.Options{})
+					power.Estimate(b.Context(), cases, confirm.Options{})
 				}
 			})
 		}

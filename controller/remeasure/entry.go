@@ -56,7 +56,7 @@ func (c *Comparison) entry(row *Row) *entry {
 		e.known.Weight = row.Row.Base.Weight
 	}
 	if !active(row.Row.Base) {
-		e.known.Certain = deterministic(c.HeadConfig, row.Head.Case, row.Target, true)
+		e.known.Certain = Deterministic(c.HeadConfig, row.Head.Case, row.Target, true)
 		return e
 	}
 	base, ok := c.Base[row.Row.Base.ID()]
@@ -124,13 +124,13 @@ func (c *Comparison) certain(row *Row) bool {
 		return true
 	}
 	whole := row.HeadDigests.E != row.BaseDigests.E || row.Repeated
-	return deterministic(c.HeadConfig, row.Head.Case, row.Head.Target, whole) &&
-		(row.Base.Case == nil || deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
+	return Deterministic(c.HeadConfig, row.Head.Case, row.Head.Target, whole) &&
+		(row.Base.Case == nil || Deterministic(c.BaseConfig, row.Base.Case, row.Base.Target, whole))
 }
 
-// deterministic reports whether a case always has the same result: its judges answer
+// Deterministic reports whether a case always has the same result: its judges answer
 // the same, and if it is executed as a whole, so do all others.
-func deterministic(cfg *config.Config, c *schema.Case, target string, whole bool) bool {
+func Deterministic(cfg *config.Config, c *schema.Case, target string, whole bool) bool {
 	return !slices.ContainsFunc(Asked(cfg, c, target, whole), func(name string) bool {
 		t, ok := cfg.Targets[name]
 		return ok && !t.Deterministic()

@@ -108,7 +108,7 @@ func (c *Comparison) Decide(ctx context.Context) (*report.NoiseFindings, error) 
 	out.Result, out.Why, out.SavedCalls = d.procedure.Result(), d.why, c.savedCalls(entries)
 	d.finish(out)
 	if c.Power && out.Complete && !out.Called() {
-		out.Power = power.Of(ctx, cases, options)
+		out.Power = power.Estimate(ctx, cases, options)
 	}
 	return out, nil
 }

@@ -33,13 +33,13 @@ func (f *findings) power(r *Report, s GateSettings) {
 	}
 	for _, c := range s.chances() {
 		if c.least != nil && c.is(r.Power) < *c.least-1e-9 {
-			f.unknown("%s would have been seen in %s, min_power %s is %v", c.of, inPercent(c.is(r.Power)), c.name, *c.least)
+			f.unknown("%s would have been seen in %s, min_power %s is %v", c.of, Chance(c.is(r.Power)), c.name, *c.least)
 		}
 	}
 }
 
-// inPercent formats a simulated chance: "83 %", "over 99 %".
-func inPercent(chance float64) string {
+// Chance formats a simulated chance: "83 %", "over 99 %".
+func Chance(chance float64) string {
 	switch n := int(math.Round(100 * chance)); {
 	case n < 1:
 		return "under 1 %"
@@ -57,12 +57,12 @@ func Seen(s *power.Statement) string {
 	if s == nil {
 		return ""
 	}
-	said := fmt.Sprintf("would have shown one case of %s that always fails in %s, one that passes half as often in %s", textfmt.Int(int64(s.Cases)), inPercent(s.Broken), inPercent(s.Halved))
+	said := fmt.Sprintf("would have shown one case of %s that always fails in %s, one that passes half as often in %s", textfmt.Int(int64(s.Cases)), Chance(s.Broken), Chance(s.Halved))
 	if s.Cases == 1 {
-		said = fmt.Sprintf("would have shown if the case always failed in %s, and if it passed half as often in %s", inPercent(s.Broken), inPercent(s.Halved))
+		said = fmt.Sprintf("would have shown if the case always failed in %s, and if it passed half as often in %s", Chance(s.Broken), Chance(s.Halved))
 	}
 	if !s.Tests() {
 		return said + "; the mean of so few cases is not tested"
 	}
-	return said + fmt.Sprintf(", and a fall of all by 0.10 in %s", inPercent(s.Fall))
+	return said + fmt.Sprintf(", and a fall of all by 0.10 in %s", Chance(s.Fall))
 }
