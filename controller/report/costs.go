@@ -212,13 +212,17 @@ func (f *findings) rise(c *CostChange, l riseLimit, s GateSettings) {
 	}
 }
 
-// interval formats the interval of the rise: " (95 % CI 30 % … 80 %)"; empty if it is unknown,
-// or nothing varies.
+// interval formats the interval of the rise: " (95 % CI 30 % … 80 %)", with a remark if the
+// rise may be noise; empty if it is unknown, or nothing varies. Nothing falls by more than all.
 func (c *CostChange) interval() string {
 	if c.Low == nil || *c.Low == *c.High {
 		return ""
 	}
-	return fmt.Sprintf(" (95 %% CI %s … %s)", percent(*c.Low), percent(*c.High))
+	said := fmt.Sprintf(" (95 %% CI %s … %s", percent(max(-1, *c.Low)), percent(*c.High))
+	if *c.Low <= 0 && *c.High >= 0 {
+		said += ": may be noise"
+	}
+	return said + ")"
 }
 
 // Changes lists in words what the answers take now, for the quantities that differ: "$0.012

@@ -10,6 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
+// short shortens a chance for a table.
+var short = strings.NewReplacer("over ", "> ", "under ", "< ")
+
 // Power writes what comparisons of a suite would show, one line for each way to have it.
 func Power(w io.Writer, table report.PowerTable, o Options) error {
 	p := newPage(o)
@@ -28,18 +31,18 @@ func Power(w io.Writer, table report.PowerTable, o Options) error {
 	for _, row := range table.Rows {
 		widest = max(widest, len(row.Name))
 	}
-	head := []string{"one fails", "half", "all −.10", "all −.05", "calls"}
+	head := []string{"broken", "halved", "−.10", "−.05", "calls"}
 	fmt.Fprintf(p, "\n%s", strings.Repeat(" ", widest))
 	for _, name := range head {
-		p.WriteString("  " + strings.Repeat(" ", max(0, 9-textfmt.Columns(name))) + name)
+		p.WriteString("  " + strings.Repeat(" ", max(0, 7-textfmt.Columns(name))) + name)
 	}
 	p.WriteString("\n")
 	for i, row := range table.Rows {
 		line := textfmt.Pad(row.Name, widest)
 		for _, chance := range []float64{row.Broken, row.Halved, row.Fall, row.Slip} {
-			line += fmt.Sprintf("  %9s", report.Chance(chance))
+			line += fmt.Sprintf("  %7s", short.Replace(report.Chance(chance)))
 		}
-		line += fmt.Sprintf("  %9s", textfmt.Int(int64(math.Round(row.Measurements))))
+		line += fmt.Sprintf("  %7s", textfmt.Int(int64(math.Round(row.Measurements))))
 		color := ""
 		if i == 0 {
 			color = bold
@@ -50,6 +53,6 @@ func Power(w io.Writer, table report.PowerTable, o Options) error {
 	if first := table.Rows[0]; !first.Tests() {
 		p.paragraph(margin{}, fmt.Sprintf("The mean of fewer than %d cases that can differ is not tested, and these are %d.", first.Needed, first.Units), "")
 	}
-	p.paragraph(margin{}, "one fails: a case that always fails · half: a case that passes half as often · all: each case passes less often by that much · calls: further measurements if nothing got worse", dim)
+	p.paragraph(margin{}, "broken: one case always fails · halved: one passes half as often · −.10, −.05: each case passes less often by that much · calls: further measurements if nothing got worse", dim)
 	return p.writeTo(w)
 }
