@@ -375,8 +375,9 @@ func TestEveryCommandOfThePagesIsRun(t *testing.T) {
 		"README.md": "TestTheReadme", "examples/tutorial.md": "TestTheTutorial", "examples/coming-from-promptfoo.md": "TestComingFromPromptfoo",
 		"examples/editors.md": "TestThePageOnEditors", "examples/install.md": "TestThePageOnInstalling", "examples/ui.md": "TestThePageOnPages", "examples/server/README.md": "TestThePagesOfServers",
 		"examples/deploy/README.md": "needs docker; the files that it names are parsed next to it", "examples/deploy/operating.md": "TestThePageOnOperating",
-		"examples/costs.md":       "TestThePageOnCosts",
-		".github/CONTRIBUTING.md": "the steps of .ci/run",
+		"examples/costs.md":             "TestThePageOnCosts",
+		"examples/skill/gavel/SKILL.md": "TestTheSkill",
+		".github/CONTRIBUTING.md":       "the steps of .ci/run",
 	}
 	understood := 0
 	for name, text := range pages(t) {
@@ -462,4 +463,20 @@ func TestTheConfigurationsOfThePages(t *testing.T) {
 	if seen < 12 {
 		t.Errorf("only %d configurations were found", seen)
 	}
+}
+
+// TestTheSkill follows the skill for coding agents, in a repository with one test.
+func TestTheSkill(t *testing.T) {
+	r := newReader(t)
+	for name, text := range map[string]string{
+		"gavel.yaml":                 "version: 1\ntargets:\n  agent: {provider: mock, replies: [{reply: You have 30 days.}]}\n",
+		"test_definitions/shop.yaml": "evalcases:\n  - id: window\n    input: How long?\n    checks: [{contains: 30 days}]\n",
+	} {
+		file := filepath.Join(r.dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.run("git init -q && git add -A && git -c user.name=a -c user.email=a@example.com commit -qm 'a shop'", true)
+	r.follow(page(t, "examples/skill/gavel/SKILL.md"))
 }

@@ -1,6 +1,6 @@
 // Command pages writes the pages on formats and configuration, and the shapes that
 // schema stores, from the CUE files that the product checks with, so that they cannot
-// differ:
+// differ, and an index of all pages:
 //
 //	go generate ./cmd/internal/pages
 package main
@@ -47,6 +47,7 @@ func main() {
 	for _, p := range pages {
 		err = errors.Join(err, p.write(os.Args[1]))
 	}
+	err = errors.Join(err, writeIndex(os.Args[1]))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pages:", err)
 		os.Exit(1)
@@ -95,6 +96,9 @@ func (p page) write(root string) error {
 	}
 	return os.WriteFile(file, []byte(strings.TrimRight(string(text), "\n")+"\n\n"+tables), 0o644)
 }
+
+// anyLink is a link of Markdown.
+var anyLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 // link returns a link to a section of the same page.
 var link = regexp.MustCompile(`\]\(#([a-z0-9_]+)\)`)
