@@ -88,7 +88,35 @@ func (r *Repository) unresolved(ref string, cause error) error {
 			return r.missing(fmt.Errorf("no commit, branch or tag is called %q: run git fetch %s %s", ref, remote, branch))
 		}
 	}
-	return r.missing(fmt.Errorf("no commit, branch or tag is called %q", ref))
+	return r.missing(fmt.Errorf("no commit, branch or tag is called %q%s", ref, r.branches(base)))
+}
+
+// branches lists the first branches in the place of a name that is like none of them; empty
+// for a name that looks like a commit.
+func (r *Repository) branches(name string) string {
+	const most = 5
+	if len(name) >= 7 && strings.Trim(name, "0123456789abcdef") == "" {
+		return ""
+	}
+	var names []string
+	refs, err := r.store.IterReferences()
+	if err == nil {
+		err = refs.ForEach(func(ref *plumbing.Reference) error {
+			if ref.Name().IsBranch() {
+				names = append(names, ref.Name().Short())
+			}
+			return nil
+		})
+	}
+	if err != nil || len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], " …"
+	}
+	return "; the branches here are " + strings.Join(names, ", ") + more
 }
 
 // lostRef returns a [LostError] if a name is the name of an unreadable object.

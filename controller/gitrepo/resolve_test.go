@@ -58,7 +58,7 @@ func TestResolveErrors(t *testing.T) {
 		{strings.Repeat("a", 600), "longer"},
 		{"mian", "did you mean `main`?"},
 		{"release-candidat~1", "did you mean `release-candidate`?"},
-		{"nothing-like-it", `no commit, branch or tag is called "nothing-like-it"`},
+		{"nothing-like-it", `no commit, branch or tag is called "nothing-like-it"; the branches here are main, release-candidate`},
 		{strings.Repeat("0", 40), "no commit, branch or tag"},
 		{"HEAD~1", "does not go back that far"},
 		{"main^2", "does not go back that far"},

@@ -164,3 +164,22 @@ func TestADatabaseThatIsMissing(t *testing.T) {
 		t.Errorf("the error of a check is %v, want one that says to make the database", err)
 	}
 }
+
+// TestTheAnswerComesFirst: the server's reason to refuse a connection comes before the tries to
+// reach it.
+func TestTheAnswerComesFirst(t *testing.T) {
+	address, err := url.Parse(postgrestest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address.User = url.User("nobody_at_all")
+	_, err = Open(t.Context(), Config{URL: address.String()})
+	if err == nil {
+		t.Fatal("a role that does not exist is let in")
+	}
+	text := err.Error()
+	answer, tries := strings.Index(text, `role "nobody_at_all" does not exist`), strings.Index(text, "failed to connect")
+	if answer < 0 || tries >= 0 && tries < answer {
+		t.Errorf("the error is %s", text)
+	}
+}

@@ -101,9 +101,20 @@ func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 		err = e.Submit(ctx, store.Alone, cfg.Prepare)
 	}
 	if err != nil {
-		return nil, errors.Join(s.Fault("open", err), e.db.Close())
+		return nil, errors.Join(s.Fault("open", answerFirst(err)), e.db.Close())
 	}
 	return s, nil
+}
+
+// answerFirst puts the server's answer before what else was tried to connect to it, such as
+// TLS.
+func answerFirst(err error) error {
+	var connecting *pgconn.ConnectError
+	var fault *pgconn.PgError
+	if errors.As(err, &connecting) && errors.As(err, &fault) {
+		return fmt.Errorf("%s: %w", fault.Message, err)
+	}
+	return err
 }
 
 // Pending connects to a database and returns how many of the scripts that make its
