@@ -43,13 +43,7 @@ func (s *server) checkLedger(ctx context.Context) []serve.Finding {
 		return s.checkDatabase(ctx)
 	}
 	path := s.now.Load().file.Ledger
-	release, err := serve.Lock(path)
-	if err == nil {
-		release()
-	} else if errors.Is(err, serve.ErrLocked) {
-		err = nil // a running server holds it, which does not prevent a look
-	}
-	return []serve.Finding{checkFinding("the ledger "+path, err)}
+	return []serve.Finding{checkFinding("the ledger "+path, serve.Lockable(path))}
 }
 
 // checkDatabase checks the database and its workers. It writes nothing.

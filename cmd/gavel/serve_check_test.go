@@ -193,3 +193,28 @@ func TestServeCheckWhileServing(t *testing.T) {
 		t.Errorf("the checks are %+v, want 8 of which the third reads the metadata of octo/demo", said.Checks)
 	}
 }
+
+// TestServeCheckWritesNothing: no folder and no lock is made, and a place where none can be
+// made is found all the same.
+func TestServeCheckWritesNothing(t *testing.T) {
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	j.forge.Scopes = []string{"repo"}
+	file := operatorsFile(t, j, "")
+	if stdout, stderr, code := j.call(t, "serve", "--check", "--config", file); code != exitPass || !strings.Contains(stdout, "ok       the ledger ") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	left, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(left) != 1 {
+		t.Errorf("next to the file there is now %v, %v", left, err)
+	}
+	text, err := os.ReadFile(file)
+	if err == nil { // a folder within a file
+		err = os.WriteFile(file, []byte(strings.Replace(string(text), filepath.Join(filepath.Dir(file), "data"), filepath.Join(file, "data"), 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := j.call(t, "serve", "--check", "--config", file); code != exitUsage || !strings.Contains(stdout, "missing  the ledger ") || !strings.Contains(stdout, "not a directory") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gavel-evals/gavel/controller/safefile"
 )
 
@@ -33,4 +35,22 @@ func Lock(ledgerFile string) (release func() error, err error) {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", ledgerFile, err), f.Close())
 	}
 	return f.Close, nil
+}
+
+// Lockable reports, without writing anything, why a server could not take a ledger; nil if
+// it could, or another one has it.
+func Lockable(ledgerFile string) error {
+	name := ledgerFile + "-server"
+	mode := uint32(unix.R_OK | unix.W_OK)
+	for {
+		err := unix.Access(name, mode)
+		parent := filepath.Dir(name)
+		if !errors.Is(err, unix.ENOENT) || parent == name {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			return err
+		}
+		name, mode = parent, unix.W_OK|unix.X_OK
+	}
 }
