@@ -355,7 +355,7 @@ func TestTheExampleUsesTheAction(t *testing.T) {
 	}
 	_, with, _ := strings.Cut(text, "# with:\n")
 	inputs := readAction(t).Inputs
-	found := regexp.MustCompile(`(?m)^ +#   ([a-z]+):`).FindAllStringSubmatch(with, -1)
+	found := regexp.MustCompile(`(?m)^ +#   ([a-z-]+):`).FindAllStringSubmatch(with, -1)
 	for _, name := range found {
 		if _, ok := inputs[name[1]]; !ok {
 			t.Errorf("the action has no input %q", name[1])

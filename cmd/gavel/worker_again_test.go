@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 )
 
@@ -192,11 +193,16 @@ func judgedThrough(t *testing.T, workers bool) (cases, states map[string]string,
 	}
 	cases = map[string]string{}
 	for _, row := range j.lastReport(t, j.env[databaseVariable], "").Cases {
-		if row.Verdict != nil && row.Class != nil {
+		// A case that nothing affects has a verdict if the branch was judged first.
+		if row.Verdict != nil && row.Class != nil && row.Action != plan.Reuse {
 			cases[row.Key] = fmt.Sprint(*row.Verdict, " ", *row.Class)
 		}
 	}
-	return cases, j.states(), m.asked
+	states = j.states()
+	for context, said := range states { // and its score counts then
+		states[context], _, _ = strings.Cut(said, " · score")
+	}
+	return cases, states, m.asked
 }
 
 // TestTheFirstStart: on an empty database a server begins, and two pull requests wait when
