@@ -46,7 +46,7 @@ func powerCommand(a *App) *cobra.Command {
 	}
 }
 
-// most are the most reruns that a team can set.
+// mostReruns is the maximum of noise.samples.
 const mostReruns = 24
 
 // powerTable simulates comparisons of the plan's cases, as they are and with each lever.

@@ -35,7 +35,7 @@ func asked(base, head []float64) *reporttest.Scenario {
 	return s
 }
 
-// TestCosts: numbers are sums of one sample of each case. The interval is that of the mean of
+// TestCosts: numbers are sums of one sample of each case. The interval is the one of the mean of
 // 1.2, 1.4, 1.1 and 1.3: 1.25 ± 3.182446·√(0.0166667/4).
 func TestCosts(t *testing.T) {
 	s := asked([]float64{1, 1, 1, 1}, []float64{1.2, 1.4, 1.1, 1.3})

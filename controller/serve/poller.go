@@ -265,7 +265,7 @@ func (c *commentCursor) has(comment forge.Comment) bool {
 // note records a comment.
 func (c *commentCursor) note(comment forge.Comment) {
 	if comment.Updated.After(c.since) {
-		*c = commentCursor{since: comment.Updated} // of another request there is no tag yet
+		*c = commentCursor{since: comment.Updated} // no request has returned a tag yet
 	}
 	if !comment.Updated.Equal(c.since) {
 		return

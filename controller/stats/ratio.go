@@ -13,7 +13,7 @@ type Part struct {
 
 // Ratio returns the ratio of two sums over the same things, r = Σ now / Σ before, with its
 // 95 % confidence interval. The ratio is the mean of now / before, weighted by before, and
-// its interval that of [Clustered] with these weights: the linearised variance of a ratio
+// [Clustered] with these weights gives its interval: the linearised variance of a ratio
 // estimator (W. G. Cochran, Sampling Techniques, 1977, 6.4), whose residual of a thing is
 // now − r·before. If all things rose by the same factor, it is that factor alone.
 //

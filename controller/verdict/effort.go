@@ -11,7 +11,7 @@ import (
 type Effort struct {
 	// Samples is how many there are in an attempt, ≥ 1: other fields are sums.
 	Samples int `json:"samples"`
-	// Calls are the requests to the agent, and Told those of which it reported the cost,
+	// Calls are the requests to the agent, and Told counts the ones with a reported cost,
 	// ToldUSD in all. The cost of the others follows from their tokens.
 	Calls        int     `json:"calls"`
 	InputTokens  int64   `json:"input_tokens,omitempty"`

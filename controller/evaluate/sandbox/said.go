@@ -84,7 +84,7 @@ func (b *Box) advice(p Program, stderr string) string {
 	case !b.policy.Network && unreached.MatchString(stderr):
 		return "programs have no network in the sandbox; --sandbox-network allows it (sandbox.network in the operator's file)"
 	case noModule.MatchString(stderr):
-		return "a program sees the modules of the system and of the repository; show it others by --sandbox-path and --sandbox-read, such as those of a virtual environment (sandbox.path and sandbox.read in the operator's file)"
+		return "a program sees the modules of the system and of the repository; show it others by --sandbox-path and --sandbox-read, such as the modules of a virtual environment (sandbox.path and sandbox.read in the operator's file)"
 	case outside(unfound.FindStringSubmatch(stderr)):
 		return "a program sees few files outside of the repository; --sandbox-read shows it more (sandbox.read in the operator's file)"
 	}
