@@ -13,6 +13,7 @@ const (
 	DialectDomain    = "domain"
 	DialectEvalcase  = "evalcase"
 	DialectMatrix    = "matrix"
+	DialectSkill     = "skill"
 )
 
 // A Case is one test of one target, compiled from any dialect. Nothing after the compile step knows a

@@ -48,6 +48,8 @@ type Settings struct {
 	MaxTurnsCap *int
 	// Difficulties are the weights of cases by difficulty. Each defaults to 1.
 	Difficulties map[string]float64
+	// Skills say how the evals of agent skills are found and run.
+	Skills SkillSettings `json:",omitzero"`
 	// ProgramInputs are globs of files that count for every program of a definition and
 	// of a target that names no inputs, in addition to the files around it.
 	ProgramInputs []string `json:",omitempty"`
@@ -56,6 +58,16 @@ type Settings struct {
 	// Constraints are the files with the team's demands on its definitions beyond their
 	// formats.
 	Constraints []ConstraintFile `json:",omitempty"`
+}
+
+// SkillSettings say how the evals of agent skills are found and run.
+type SkillSettings struct {
+	// Find reads evals that are next to skills, whatever the definition folders are.
+	Find bool `json:",omitempty"`
+	// Target runs the cases; empty for the default target, if that is a coding agent.
+	Target string `json:",omitempty"`
+	// JudgesOutput makes the expected output of an eval a criterion, even next to others.
+	JudgesOutput bool `json:",omitempty"`
 }
 
 // Judge returns the name of the target that judges when a target with this name is
@@ -122,6 +134,10 @@ type TargetSettings struct {
 	// AcceptsImages reports whether the target takes images. If it is nil, that
 	// is not checked.
 	AcceptsImages *bool
+	// HasWorkspace marks a target that works in the folder of a case.
+	HasWorkspace bool `json:",omitempty"`
+	// CodingAgent marks a target that finds skills by itself.
+	CodingAgent bool `json:",omitempty"`
 	// TakesRow marks a program that gets the row of a matrix with each turn.
 	TakesRow bool `json:",omitempty"`
 	// Structured marks a model whose replies promptfoo reads as JSON.

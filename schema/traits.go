@@ -35,7 +35,7 @@ func TraitsOf(dialect string) Traits {
 		t.Levels, t.Lacks = true, []string{"tag", "status"}
 	case DialectEvalcase:
 		t.ListsSamples, t.Lacks = true, []string{"difficulty", "status"}
-	case DialectMatrix:
+	case DialectMatrix, DialectSkill:
 		t.Lacks = []string{"difficulty", "status"}
 	}
 	return t

@@ -17,6 +17,8 @@ type Workspace struct {
 	Files []WorkspaceFile `json:"files,omitempty"`
 	// Staged are copied from other places of the repository.
 	Staged []StagedFile `json:"staged,omitempty"`
+	// Skill is copied to the folders in which agents look for skills; nil for none.
+	Skill *WorkspaceSkill `json:"skill,omitempty"`
 	// Before are the programs that prepare it, and After the programs that run when the sample is over,
 	// in order.
 	Before []WorkspaceHook `json:"before,omitempty"`
@@ -36,6 +38,19 @@ type WorkspaceFile struct {
 	// Executable says that it may be run.
 	Executable bool `json:"executable,omitempty"`
 }
+
+// A WorkspaceSkill is the skill under test: the folder of a SKILL.md.
+type WorkspaceSkill struct {
+	// Name is the name of the folder in which agents find it.
+	Name string `json:"name"`
+	// Dir is the folder that it is copied from, relative to the repository root. Only Files count.
+	Dir string `json:"-"`
+	// Files are the files of Dir, sorted by path.
+	Files []WorkspaceFile `json:"files"`
+}
+
+// SkillFolders are the folders of a workspace in which agents look for skills.
+func SkillFolders() []string { return []string{".agents/skills", ".claude/skills"} }
 
 // A StagedFile is copied from a place of the repository outside of the template.
 type StagedFile struct {

@@ -343,3 +343,22 @@ func withBank(files map[string]string) map[string]string {
 	}
 	return files
 }
+
+// skillText is a SKILL.md whose body says a word.
+func skillText(name, word string) string {
+	return fmt.Sprintf("---\nname: %s\ndescription: Opens files.\n---\nSay %s.\n", name, word)
+}
+
+// withSkills are two skills, with one eval and with two, and an agent that says what the
+// skills in its folder say.
+func withSkills(word, expected string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                          usual("  coder: {provider: command, argv: [sh, agent/run.sh]}\n" + judging + "skills: {target: coder}\n"),
+		"agent/run.sh":                        "cat >/dev/null; cat .agents/skills/*/SKILL.md; ls -R . | grep evals; true\n",
+		".claude/skills/pdf/SKILL.md":         skillText("pdf", word),
+		".claude/skills/pdf/evals/evals.json": `{"skill_name": "pdf", "evals": [{"id": 1, "prompt": "Open.", "files": [], "assertions": [{"name": "said", "type": "contains", "value": "word"}, {"name": "answers", "type": "not_contains", "value": "evals"}]}]}`,
+		"skills/csv/SKILL.md":                 skillText("csv", word),
+		"skills/csv/references/words.md":      word + "\n",
+		"skills/csv/evals/evals.json":         fmt.Sprintf(`{"evals": [{"id": 1, "prompt": "Open {{it}}.", "expected_output": "It opens."}, {"id": 2, "prompt": "Close.", "assertions": [%q]}]}`, expected),
+	}
+}

@@ -267,6 +267,27 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"shop.eval#open": "fail regression"}},
 	},
 	{
+		name: "a skill is changed, next to another one", base: withSkills("word", "It opens."), head: map[string]string{".claude/skills/pdf/SKILL.md": skillText("pdf", "nothing")}, programs: "sh",
+		answer: echo,
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{".claude/skills/pdf#1": "fail regression"}},
+	},
+	{
+		name: "a file that a skill names is changed", base: withSkills("word", "It opens."), head: map[string]string{"skills/csv/references/words.md": "word\nmore\n"}, programs: "sh",
+		answer: echo,
+		want:   outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{"skills/csv#1": "pass unchanged", "skills/csv#2": "pass unchanged"}},
+	},
+	{
+		name: "one eval of a skill is asked more", base: withSkills("word", "It opens."), head: withSkills("word", "FAIL, it says."), programs: "sh",
+		answer: echo,
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}},
+	},
+	{
+		name: "skills without a target are listed and not run", answer: echo,
+		base: shopOf("a", map[string]string{"skills/csv/SKILL.md": skillText("csv", "word"), "skills/csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "expected_output": "It opens."}]}`}),
+		head: map[string]string{"skills/csv/SKILL.md": skillText("csv", "nothing")},
+		want: outcome{gate: "pass", reason: "no affected cases", cases: map[string]string{"skills/csv#1": "skipped unchanged"}},
+	},
+	{
 		name: "the program of a simulator is changed", programs: "sh", answer: func(string, int) string { return "Hello!" },
 		base: map[string]string{
 			"gavel.yaml":   usual("  guest: {provider: command, argv: [sh, guest/say.sh], inputs: [guest/say.sh]}\n" + strings.Replace(judging, "simulator: judge", "simulator: guest", 1)),

@@ -71,7 +71,7 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := load.Folders(cfg.Settings())
+	folders := load.Folders(w.Files, cfg.Settings())
 	left, err := w.Repo.LeftOut(append(folders, a.ConfigFile))
 	switch {
 	case err != nil:
@@ -202,7 +202,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 		}
 		state.Maker = req.Making.Maker(store, req.BaseTrust)
 		req.Base = &state
-		folders := append(load.Folders(head.Config.Settings()), a.ConfigFile)
+		folders := append(load.Folders(w.Files, head.Config.Settings()), a.ConfigFile)
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.Repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}

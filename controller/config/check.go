@@ -27,6 +27,7 @@ func (k *checker) check() {
 	k.gate()
 	k.noise()
 	k.quarantine()
+	k.skills()
 	for i, n := range c.Notify {
 		k.variable(n.Variable, "notify", i, "url_env")
 	}

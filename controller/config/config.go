@@ -83,6 +83,8 @@ type Config struct {
 	// ProgramInputs are globs of files that programs see and whose content counts for
 	// each program, in addition to the files around it.
 	ProgramInputs []string `json:",omitempty"`
+	// Skills say how the evals of agent skills are run.
+	Skills Skills `json:",omitzero"`
 	// Comment is edit or new.
 	Comment string
 	// QuietComment means that a pull request without an affected case gets no comment.

@@ -61,6 +61,10 @@ type form struct {
 	Programs struct {
 		Inputs []string `json:"inputs"`
 	} `json:"programs"`
+	Skills struct {
+		Target         string `json:"target"`
+		ExpectedOutput string `json:"expected_output"`
+	} `json:"skills"`
 	Comment  commentForm `json:"comment"`
 	Notify   []Notify    `json:"notify"`
 	Statuses string      `json:"statuses"`
@@ -256,6 +260,7 @@ func (f form) config() *Config {
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment: f.Comment.Update, QuietComment: f.Comment.When == "affected", GroupStatuses: f.Statuses == "groups",
 		Notify: f.Notify,
+		Skills: Skills{f.Skills.Target, f.Skills.ExpectedOutput == "criterion"},
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))

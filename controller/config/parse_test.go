@@ -215,9 +215,10 @@ func TestSettings(t *testing.T) {
 		Definitions: []string{"evals"}, Tools: []string{"shared/tools"}, Dialects: map[string]string{"legacy/*.json": "domain"},
 		DefaultTarget: "support-agent", Aliases: map[string]string{"azure_base": "small"}, Thresholds: map[string]float64{"domain": 0.8},
 		Iterations: 3, Timeout: 2 * time.Minute, MaxTurnsCap: new(int), Difficulties: map[string]float64{"hard": 2},
+		Skills: schema.SkillSettings{Find: true},
 		Targets: map[string]schema.TargetSettings{
 			"support-agent": {Agent: true, AcceptsPrompt: &no},
-			"planner":       {Agent: true, Kind: Agent, AcceptsPrompt: &no, Timeout: time.Minute},
+			"planner":       {Agent: true, Kind: Agent, AcceptsPrompt: &no, Timeout: time.Minute, HasWorkspace: true},
 			"small":         {AcceptsPrompt: &yes, Tools: []string{}, Prompt: c.Targets["small"].SystemPrompt},
 			"claude":        {AcceptsPrompt: &yes},
 			"gemini":        {AcceptsPrompt: &yes},

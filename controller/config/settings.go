@@ -28,6 +28,7 @@ func (c *Config) Settings() schema.Settings {
 		MaxTurnsCap:   c.Defaults.MaxTurnsCap,
 		Difficulties:  c.Defaults.Difficulties,
 		Constraints:   c.Constraints,
+		Skills:        schema.SkillSettings{Find: true, Target: c.Skills.Target, JudgesOutput: c.Skills.JudgesOutput},
 	}
 	for _, pin := range c.Dialects {
 		s.Dialects[pin.Glob] = pin.Dialect
@@ -45,7 +46,7 @@ func (c *Config) Settings() schema.Settings {
 			Timeout: t.Timeout, MaxTurns: t.MaxTurns, Mocks: mocks, Agent: !t.RunsTools(), Prompt: t.SystemPrompt, AcceptsPrompt: &takes, AcceptsImages: t.AcceptsImages,
 		}
 		set.Judge, set.File, set.TakesRow = t.JudgeTarget, t.File, t.TakesRow
-		set.Structured = t.isStructured()
+		set.Structured, set.HasWorkspace = t.isStructured(), t.HasWorkspace()
 		if t.Declared {
 			set.Kind = t.Kind
 		}

@@ -214,6 +214,8 @@ func findEvalcase(ctx context.Context, spec schema.Spec, in suiteInput) (finding
 		f, err = codeJudge(ctx, s, in, nil)
 	case evaluator.SkillTrigger:
 		f, err = skillTrigger(s, in)
+	case evaluator.Traces:
+		f, err = traces(s, in)
 	case evaluator.Trajectory:
 		f, err = trajectory(s, in)
 	case evaluator.FieldAccuracy:

@@ -21,6 +21,9 @@ func (in suiteInput) setting(s evaluator.Subject) []string {
 	if len(in.output()) == 0 {
 		parts = append(parts, "The agent said nothing.")
 	}
+	if s.Changes {
+		parts = append(parts, in.changes())
+	}
 	if s.ExpectedOutcome != "" {
 		parts = append(parts, "EXPECTED OUTCOME. Whoever tests the agent says what success is:\n\n"+trusted(s.ExpectedOutcome))
 	}
@@ -39,6 +42,14 @@ func (in suiteInput) introduction() string {
 		text += " It is not known whether the agent called tools."
 	}
 	return text
+}
+
+// changes shows what the agent changed in its workspace.
+func (in suiteInput) changes() string {
+	if in.Transcript.Changes == nil || len(in.Transcript.Changes.Files) == 0 {
+		return "The agent changed no file of the folder that it worked in."
+	}
+	return "The next block shows, as git does, what the agent changed in the folder that it worked in.\n\n" + Block("FILE CHANGES", in.FileChanges())
 }
 
 // note returns the case's note for every judge.

@@ -25,7 +25,7 @@ const writerVersion = 3
 
 // compilerVersions are incremented when a dialect's compiler changes its result for the
 // same files in a way that the Case does not show.
-var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1, schema.DialectMatrix: 1}
+var compilerVersions = map[string]int{schema.DialectDomain: 1, schema.DialectTestcase: 1, schema.DialectPromptval: 1, schema.DialectEvalcase: 1, schema.DialectMatrix: 1, schema.DialectSkill: 1}
 
 // Digest condenses a case in its environment into the digests E, J and D and remembers
 // the parts' sources. The environment must not change after that. Labels, keys, paths

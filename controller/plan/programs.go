@@ -103,7 +103,25 @@ func (d *digester) workspace(layer Layer) {
 		}
 		w.Files = nil
 	}
+	if w.Skill != nil {
+		d.skill(layer, &w)
+	}
 	d.value(layer, "workspace", w, files...)
+}
+
+// skill adds the skill in a workspace and the files of the case, and takes them out of it.
+func (d *digester) skill(layer Layer, w *schema.Workspace) {
+	skill := *w.Skill
+	if len(skill.Files) <= mostNamed {
+		for _, f := range skill.Files {
+			d.value(layer, "skill file "+f.Path, f, path.Join(skill.Dir, f.Path))
+		}
+		skill.Files = nil
+	}
+	for _, f := range w.Staged {
+		d.value(layer, "workspace file "+f.Path, f, f.From)
+	}
+	w.Skill, w.Staged = &skill, nil
 }
 
 // unconfined separates results of programs that can see every file: they may depend on

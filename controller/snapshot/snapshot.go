@@ -120,7 +120,7 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 		return err
 	})
 	group.Go(func() (err error) {
-		changed, err = repo.ChangedWork(inner, head, load.Folders(settings))
+		changed, err = repo.ChangedWork(inner, head, load.Folders(work.FS, settings))
 		return err
 	})
 	if err := group.Wait(); err != nil {

@@ -199,7 +199,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 		ReuseSince: s.looked(), Select: s.cfg.Select,
 		Unasked: "a save judges only what it affects",
 	}
-	folders := append(load.Folders(s.config.Settings()), s.cfg.ConfigFile)
+	folders := append(load.Folders(s.files, s.config.Settings()), s.cfg.ConfigFile)
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
 		// The map also has the targets' source files, which do not concern the
 		// definitions.
@@ -240,7 +240,7 @@ func (s *planner) widen(ctx context.Context) error {
 		return err
 	}
 	s.ignored = ignored
-	paths := slices.Concat(load.Folders(s.config.Settings()), []string{s.cfg.ConfigFile}, configfile.TargetsFilePaths(s.config.Definitions), s.extra, gitPaths)
+	paths := slices.Concat(load.Folders(s.files, s.config.Settings()), []string{s.cfg.ConfigFile}, configfile.TargetsFilePaths(s.config.Definitions), s.extra, gitPaths)
 	if s.snapshot != nil {
 		paths = append(paths, s.snapshot.Outside(s.config.Settings())...)
 	}

@@ -111,7 +111,8 @@ func (s *Session) prepare(ctx context.Context) error {
 // copyTemplate copies the files that the definition lists, and demands that they are
 // those that were planned with.
 func (s *Session) copyTemplate() error {
-	if len(s.definition.Files)+len(s.definition.Staged) == 0 {
+	all := s.sources()
+	if len(all) == 0 {
 		return nil
 	}
 	from, err := os.OpenRoot(s.place.Tree)
@@ -124,10 +125,6 @@ func (s *Session) copyTemplate() error {
 		return err
 	}
 	defer to.Close() //nolint:errcheck // the files in it are closed
-	all := slices.Clone(s.definition.Staged)
-	for _, f := range s.definition.Files {
-		all = append(all, schema.StagedFile{WorkspaceFile: f, From: path.Join(s.definition.Template, f.Path)})
-	}
 	for _, f := range all {
 		data, err := from.ReadFile(filepath.FromSlash(f.From))
 		if err != nil {
@@ -141,6 +138,26 @@ func (s *Session) copyTemplate() error {
 		}
 	}
 	return nil
+}
+
+// sources lists the files that are copied into the workspace.
+func (s *Session) sources() []schema.StagedFile {
+	all := slices.Clone(s.definition.Staged)
+	for _, f := range s.definition.Files {
+		all = append(all, schema.StagedFile{WorkspaceFile: f, From: path.Join(s.definition.Template, f.Path)})
+	}
+	skill := s.definition.Skill
+	if skill == nil {
+		return all
+	}
+	for _, folder := range schema.SkillFolders() {
+		for _, f := range skill.Files {
+			copied := schema.StagedFile{WorkspaceFile: f, From: path.Join(skill.Dir, f.Path)}
+			copied.Path = path.Join(folder, skill.Name, f.Path)
+			all = append(all, copied)
+		}
+	}
+	return all
 }
 
 // hookInput is the JSON that a hook reads.

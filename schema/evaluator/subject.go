@@ -16,6 +16,8 @@ type Subject struct {
 	Reference        string           `json:"reference_answer,omitempty"`
 	// Note is the case's note for every judge.
 	Note string `json:"note,omitempty"`
+	// Changes shows what the target changed in its workspace.
+	Changes bool `json:"file_changes,omitempty"`
 }
 
 // A Program is a command of the repository that judges, or writes a judge's question.

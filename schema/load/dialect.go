@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evalcase"
+	"github.com/gavel-evals/gavel/schema/skill"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -39,6 +40,8 @@ var (
 // Detect returns the dialect of a file by its content; "" if it has none.
 func Detect(doc *document.Document) string {
 	switch {
+	case skill.Fits(doc):
+		return schema.DialectSkill
 	case evalcase.IsV5(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
 		return schema.DialectEvalcase
 	case hasFields(doc, "test_type", "testing_prompt"), hasFields(doc, "type", "testing_prompt"):

@@ -42,7 +42,7 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 func casePlaces(doc *document.Document) [][]any {
 	var list []any
 	if doc.IsObject() {
-		for _, name := range []string{"evalcases", "eval_cases", "cases", "tests", "test_cases"} {
+		for _, name := range []string{"evalcases", "eval_cases", "cases", "tests", "test_cases", "evals", "evaluations"} {
 			if doc.IsList(name) {
 				list = []any{name}
 			}

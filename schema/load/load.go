@@ -34,6 +34,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/matrix"
 	"github.com/gavel-evals/gavel/schema/program"
 	"github.com/gavel-evals/gavel/schema/promptval"
+	"github.com/gavel-evals/gavel/schema/skill"
 	"github.com/gavel-evals/gavel/schema/testcase"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
@@ -152,6 +153,9 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 	}
 	l.programs = programs(fsys, opts.Settings, l.ignore)
 	l.programs.Ended = ctx.Err
+	if err := l.findSkills(ctx); err != nil {
+		return nil, err
+	}
 	for _, root := range opts.Settings.Definitions {
 		if err := l.folder(ctx, path.Clean(root)); err != nil {
 			return nil, err
@@ -165,7 +169,7 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 			return nil, err
 		}
 	}
-	return l, nil
+	return l, l.loadSkills(ctx)
 }
 
 func exists(fsys fs.FS, file string) bool {
@@ -203,6 +207,8 @@ type loader struct {
 	functions   *javascript.Budget
 	prompts     *document.PromptReader
 	programs    *program.Finder
+	skills      []string // files with the evals of skills, in no definitions folder
+	dialect     string   // of the files that are loaded now, see [companions]
 	out         Result
 }
 
@@ -223,13 +229,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 	if err != nil {
 		return err
 	}
-	src := document.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
-	if maker := l.opts.Maker; maker != nil {
-		src.Make = func(m schema.Making) ([]byte, error) {
-			m.FS = l.fsys
-			return maker.Make(ctx, m)
-		}
-	}
+	src := l.source(ctx, root)
 	if rules := l.constraints(root); rules != nil {
 		src.Constraints = rules
 	}
@@ -242,6 +242,18 @@ func (l *loader) folder(ctx context.Context, root string) error {
 		return err
 	}
 	return l.byContent(ctx, src, told.rest, tools)
+}
+
+// source returns the repository as the definitions below a folder are read from it.
+func (l *loader) source(ctx context.Context, root string) document.Source {
+	src := document.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
+	if maker := l.opts.Maker; maker != nil {
+		src.Make = func(m schema.Making) ([]byte, error) {
+			m.FS = l.fsys
+			return maker.Make(ctx, m)
+		}
+	}
+	return src
 }
 
 // domain loads the files of the domain dialect, which build on each other, and
@@ -355,7 +367,7 @@ func (l *loader) byContent(ctx context.Context, src document.Source, files []str
 	problems := make([][]schema.Problem, len(files))
 	condense := l.condense()
 	err := each(ctx, len(files), func(i int) error {
-		defs[i], problems[i] = compile(src, files[i], l.out.fragments)
+		defs[i], problems[i] = compile(src, files[i], l.companions())
 		problems[i] = append(problems[i], l.equip(&defs[i], src, tools)...)
 		problems[i] = append(problems[i], l.finish(src, &defs[i], problems[i], condense)...)
 		return nil
@@ -365,9 +377,25 @@ func (l *loader) byContent(ctx context.Context, src document.Source, files []str
 	return err
 }
 
+// companions are what compiling a file needs besides its source.
+type companions struct {
+	fragments *evalcase.FragmentFinder
+	// ignored reports what .gavelignore excludes.
+	ignored func(name string, isFolder bool) bool
+	// dialect is the one of files that gavel.yaml pins to none; empty for the one that
+	// follows from their content.
+	dialect string
+}
+
+func (l *loader) companions() companions {
+	return companions{l.out.fragments, func(name string, isFolder bool) bool {
+		return l.ignore.Exclude(wildcard.Path{Name: name, IsFolder: isFolder})
+	}, l.dialect}
+}
+
 // compile loads one file that does not depend on others.
-func compile(src document.Source, file string, fragments *evalcase.FragmentFinder) (Definition, []schema.Problem) {
-	def := Definition{File: file, Dialect: pinned(src.Settings.Dialects, file)}
+func compile(src document.Source, file string, from companions) (Definition, []schema.Problem) {
+	def := Definition{File: file, Dialect: cmp.Or(pinned(src.Settings.Dialects, file), from.dialect)}
 	doc, problems := src.Open(file)
 	switch {
 	case doc == nil && def.Dialect == "":
@@ -378,7 +406,7 @@ func compile(src document.Source, file string, fragments *evalcase.FragmentFinde
 	case def.Dialect == "":
 		def.Dialect = Detect(doc)
 	}
-	if def.Dialect == schema.DialectEvalcase && fragments.Suite(doc) != "" {
+	if def.Dialect == schema.DialectEvalcase && from.fragments.Suite(doc) != "" {
 		return def, nil
 	}
 	if (def.Dialect == "" || def.Dialect == schema.DialectTestcase) && def.isSidecar(src) {
@@ -407,6 +435,8 @@ func compile(src document.Source, file string, fragments *evalcase.FragmentFinde
 		def.Cases, found = evalcase.Load(src, doc)
 	case schema.DialectMatrix:
 		def.Cases, found = matrix.Load(src, doc)
+	case schema.DialectSkill:
+		def.Cases, found = skill.Load(skill.Source{Source: src, Ignored: from.ignored}, doc)
 	default:
 		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
 		p.Severity = schema.Warning

@@ -121,10 +121,13 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 
 // Folders returns the folders and files of the repository that affect its definitions,
 // besides files that definitions name elsewhere.
-func Folders(settings schema.Settings) []string {
+func Folders(fsys fs.FS, settings schema.Settings) []string {
 	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{wildcard.IgnoreFile})
 	for _, root := range settings.Definitions {
 		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
+	}
+	if settings.Skills.Find {
+		out = append(out, skillFolders(fsys)...)
 	}
 	return out
 }
@@ -243,6 +246,11 @@ func (s *Snapshot) used(into map[string]bool) {
 // or would build on if they were there.
 func (s *Snapshot) Outside(settings schema.Settings) []string {
 	found := map[string]bool{}
+	for i := range s.records {
+		if r := &s.records[i]; r.dialect == schema.DialectSkill {
+			found[r.file] = true
+		}
+	}
 	for _, set := range s.inputs {
 		for _, file := range set {
 			if !slices.ContainsFunc(settings.Definitions, func(dir string) bool { return file == dir || strings.HasPrefix(file, path.Clean(dir)+"/") }) {

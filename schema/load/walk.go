@@ -74,7 +74,7 @@ func (l *loader) unreadable(folder string) {
 
 // hasRootFile reports whether there are definitions outside of the folders.
 func (l *loader) hasRootFile() bool {
-	return slices.ContainsFunc(l.opts.Settings.RootFiles, func(file string) bool { return exists(l.fsys, file) })
+	return len(l.skills) > 0 || slices.ContainsFunc(l.opts.Settings.RootFiles, func(file string) bool { return exists(l.fsys, file) })
 }
 
 // linked reports a link or submodule that is not followed. It is an error where it may

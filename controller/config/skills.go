@@ -1,0 +1,41 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Skills say how the evals of agent skills are run.
+type Skills struct {
+	// Target runs them; empty for the default target, if that is a coding agent.
+	Target string `json:",omitempty"`
+	// JudgesOutput makes the expected output of an eval a criterion, even next to others.
+	JudgesOutput bool `json:",omitempty"`
+}
+
+// skills demands that the target of skills works in a folder, in which it finds them.
+func (k *checker) skills() {
+	name := k.config.Skills.Target
+	k.reference(name, "skills", "target")
+	if t, ok := k.config.Targets[name]; ok && !t.HasWorkspace() {
+		var fit []string
+		for _, name := range k.names() {
+			if k.config.Targets[name].HasWorkspace() {
+				fit = append(fit, name)
+			}
+		}
+		hint := "add a target with provider: command, which starts a coding agent"
+		if len(fit) > 0 {
+			hint = "write " + strings.Join(fit, " or ")
+		}
+		k.Fail("no-workspace", fmt.Sprintf("the target %q has no folder to work in, in which it would find a skill", name), hint, "skills", "target")
+	}
+}
+
+// Looser names the setting by which head demands less of the cases of skills.
+func (s Skills) Looser(head Skills) []string {
+	if s.JudgesOutput && !head.JudgesOutput {
+		return []string{"skills.expected_output criterion → context"}
+	}
+	return nil
+}

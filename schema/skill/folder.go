@@ -1,0 +1,287 @@
+package skill
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/program"
+)
+
+const (
+	// maxFiles and maxBytes bound a skill, and the files of a case.
+	maxFiles = 2000
+	maxBytes = 32 << 20
+	// skillFile is the file that makes a folder a skill.
+	skillFile = "SKILL.md"
+	// role is the role of the files in the workspace among the inputs of a case.
+	role = "workspace"
+	// mostLooked and deepest bound the search for a skill by its name.
+	mostLooked = 20_000
+	deepest    = 6
+)
+
+// A folder is a skill.
+type folder struct {
+	// name is the name that agents know it by; empty if there is none.
+	name string
+	// dir is relative to the repository root, and key begins the keys of its cases.
+	dir, key string
+	files    []schema.WorkspaceFile
+	inputs   []schema.Input
+	problems []schema.Problem
+}
+
+// find returns the skill of a file: the folder above evals, else the one that the file
+// names.
+func (f *file) find() folder {
+	dir := path.Dir(f.doc.File)
+	for range 2 { // a file may be in evals, or next to SKILL.md
+		if f.isSkill(dir) {
+			return f.read(dir)
+		}
+		dir = path.Dir(dir)
+	}
+	above := path.Dir(path.Dir(f.doc.File))
+	name := strings.TrimSpace(f.doc.Text("skill_name"))
+	out := folder{key: cmp.Or(strings.TrimPrefix(above, "./"), name), inputs: []schema.Input{{File: path.Join(above, skillFile), Role: role, Absent: true}}}
+	if out.key == "." {
+		out.key = cmp.Or(name, "evals")
+	}
+	if name != "" {
+		if dir, ok := f.search(above, name); ok {
+			found := f.read(dir)
+			found.inputs = append(found.inputs, out.inputs...)
+			return found
+		}
+		out.inputs = append(out.inputs, schema.Input{File: above, Role: role})
+	}
+	message, hint, at := "there is no SKILL.md next to the folder of this file", "add it, or name the skill: \"skill_name\": …", []any{}
+	if name != "" {
+		message, hint, at = fmt.Sprintf("the evals are those of a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct skill_name, or move the file into evals/ of the skill", []any{"skill_name"}
+	}
+	p := f.doc.Problem("no-skill", message, hint, at...)
+	p.Severity = schema.Warning
+	out.problems = []schema.Problem{p}
+	return out
+}
+
+func describe(dir string) string {
+	if dir == "." {
+		return "the root"
+	}
+	return dir
+}
+
+func (f *file) isSkill(dir string) bool {
+	info, err := fs.Stat(f.FS, path.Join(dir, skillFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// search looks below a folder for the skill of a name: by the name of its folder first,
+// then by what its SKILL.md says.
+func (f *file) search(root, name string) (string, bool) {
+	var folders []string
+	looked := 0
+	err := fs.WalkDir(f.FS, root, func(file string, d fs.DirEntry, err error) error {
+		f.Budget.Go()
+		looked++
+		switch {
+		case err != nil && file == root, looked > mostLooked:
+			return fs.SkipAll
+		case err != nil:
+			return nil
+		case d.IsDir() && file != root && (PassesOver(file) || f.ignored(file, true) || strings.Count(strings.TrimPrefix(file, root), "/") > deepest):
+			return fs.SkipDir
+		case d.Name() == skillFile && d.Type().IsRegular():
+			folders = append(folders, path.Dir(file))
+		}
+		return nil
+	})
+	if err != nil {
+		return "", false
+	}
+	for _, dir := range folders {
+		if path.Base(dir) == name {
+			return dir, true
+		}
+	}
+	for _, dir := range folders {
+		if f.frontmatter(dir) == name {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// PassesOver reports whether no skill is looked for in a folder: it is a folder of
+// packages or of results, or a dot folder of no agent.
+func PassesOver(folder string) bool {
+	name, above := path.Base(folder), path.Base(path.Dir(folder))
+	if slices.Contains(agents, above) {
+		return name != "skills"
+	}
+	return strings.HasPrefix(name, ".") && !slices.Contains(agents, name) || name == "node_modules" || strings.HasSuffix(name, "-workspace")
+}
+
+// agents are the dot folders that have skills.
+var agents = []string{".agents", ".claude", ".github"}
+
+// ignored reports whether .gavelignore excludes a file or folder.
+func (f *file) ignored(name string, isFolder bool) bool {
+	return f.Ignored != nil && f.Ignored(name, isFolder)
+}
+
+// frontmatter returns the name in the head of a SKILL.md; empty if it has none.
+func (f *file) frontmatter(dir string) string {
+	data, err := schema.ReadFile(f.FS, path.Join(dir, skillFile), 0)
+	if err != nil {
+		return ""
+	}
+	f.Budget.Spend(document.Reads, len(data))
+	return nameIn(string(data))
+}
+
+// nameIn returns the name in the frontmatter of a text.
+func nameIn(text string) string {
+	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return ""
+	}
+	head, _, ok := strings.Cut(rest, "\n---")
+	if !ok {
+		return ""
+	}
+	for line := range strings.Lines(head) {
+		if value, ok := strings.CutPrefix(line, "name:"); ok {
+			return strings.Trim(strings.TrimSpace(value), `"'`)
+		}
+	}
+	return ""
+}
+
+// plainName are the names that a folder of a skill may have.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// read reads a skill.
+func (f *file) read(dir string) folder {
+	out := folder{dir: dir, key: dir, inputs: []schema.Input{{File: dir, Role: role}}}
+	said := f.frontmatter(dir)
+	for _, name := range []string{said, path.Base(dir), strings.TrimSpace(f.doc.Text("skill_name")), "skill"} {
+		if plainName.MatchString(name) {
+			out.name = name
+			break
+		}
+	}
+	if dir == "." {
+		out.key = out.name
+	}
+	names, err := f.filesOf(dir)
+	if err == nil {
+		out.files, err = f.contents(dir, names)
+	}
+	if err != nil {
+		hint := "make it a folder of plain files"
+		if errors.Is(err, errBounds) || errors.Is(err, program.ErrTooMany) {
+			hint = "name in .gavelignore what the agent does not need"
+		}
+		out.problems = append(out.problems, f.doc.Problem("unreadable", fmt.Sprintf("the skill in %s cannot be read: %v", describe(dir), err), hint))
+	}
+	for _, file := range out.files {
+		out.inputs = append(out.inputs, schema.Input{File: path.Join(dir, file.Path), Role: role})
+	}
+	return out
+}
+
+// errBounds is the error of a skill that holds too much.
+var errBounds = fmt.Errorf("it has more than %d files or %d MiB", maxFiles, maxBytes>>20)
+
+// filesOf lists the files of a skill: its folder without the evals, in which the answers
+// are. In the root, what a repository has for other ends is left out, unless SKILL.md
+// names it.
+func (f *file) filesOf(dir string) ([]string, error) {
+	text := ""
+	if dir == "." {
+		data, err := schema.ReadFile(f.FS, skillFile, 0)
+		if err != nil {
+			return nil, err
+		}
+		text = string(data)
+	}
+	skip := func(name string, isFolder bool) bool {
+		within := strings.TrimPrefix(name, dir+"/")
+		top, _, deeper := strings.Cut(within, "/")
+		switch base := path.Base(name); {
+		case f.Programs != nil && f.Programs.Ended != nil && f.Programs.Ended() != nil: // which ends the load
+			return true
+		case top == "evals", name == f.doc.File, base == ".git", base == "node_modules", base == "__pycache__", base == ".DS_Store":
+			return true
+		case dir == "." && !deeper && f.isRepository(top) && !strings.Contains(text, top):
+			return true
+		}
+		return f.ignored(name, isFolder)
+	}
+	names, err := program.ListFiles(f.FS, []string{dir}, skip, mostLooked)
+	f.Budget.Go()
+	if err == nil && len(names) > maxFiles {
+		err = errBounds
+	}
+	return names, err
+}
+
+// ofRepository begin the names of files and folders in the root of a repository that are
+// no part of a skill there.
+var ofRepository = []string{"license", "readme", "changelog", "contributing", "code_of_conduct", "security", "tests", "test", "docs", "skills", "gavel.yaml"}
+
+// isRepository reports whether a name in the root is that of a file or folder for other
+// ends than a skill.
+func (f *file) isRepository(name string) bool {
+	small := strings.ToLower(name)
+	stem, _, _ := strings.Cut(small, ".")
+	return strings.HasPrefix(name, ".") || slices.Contains(ofRepository, small) || slices.Contains(ofRepository, stem) || slices.Contains(f.Settings.Definitions, name)
+}
+
+// contents reads files below a folder.
+func (f *file) contents(dir string, names []string) ([]schema.WorkspaceFile, error) {
+	size := int64(0)
+	out := make([]schema.WorkspaceFile, 0, len(names))
+	for _, name := range names {
+		file, n, err := f.content(name, maxBytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if size += n; size > maxBytes {
+			return nil, errBounds
+		}
+		file.Path = strings.TrimPrefix(name, dir+"/")
+		out = append(out, file)
+	}
+	slices.SortFunc(out, func(a, b schema.WorkspaceFile) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// content identifies a file by its bytes, and returns its size. The path is the whole one.
+func (f *file) content(name string, most int64) (schema.WorkspaceFile, int64, error) {
+	info, err := fs.Stat(f.FS, name)
+	if err != nil {
+		return schema.WorkspaceFile{}, 0, err
+	}
+	data, err := schema.ReadFile(f.FS, name, most)
+	if err != nil {
+		return schema.WorkspaceFile{}, 0, err
+	}
+	f.Budget.Uses(name, role)
+	f.Budget.Spend(document.Reads, len(data))
+	sum := sha256.Sum256(data)
+	return schema.WorkspaceFile{Path: name, Hash: hex.EncodeToString(sum[:]), Executable: info.Mode()&0o111 != 0}, int64(len(data)), nil
+}
