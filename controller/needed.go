@@ -33,12 +33,18 @@ func liveDigests(c *schema.Case, d plan.Digests, stored map[string]*ledger.Decis
 // no case of the plan has the digest.
 func (p *Prepared) Redecide(digest string, samples []verdict.Sample) (verdict.Result, bool) {
 	for _, r := range p.Plan.Rows {
+		c := r.HeadCase
 		switch {
 		case r.Head != nil && r.HeadDigests.D == digest:
-			return verdict.DecideCase(r.HeadCase, samples), true
 		case r.Base != nil && r.BaseDigests.D == digest:
-			return verdict.DecideCase(r.BaseCase, samples), true
+			c = r.BaseCase
+		default:
+			continue
 		}
+		if c.Policy.PassShare > 0 && c.Policy.Retry != nil {
+			break // samples of several attempts decide
+		}
+		return verdict.DecideCase(c, samples), true
 	}
 	return verdict.Result{}, false
 }

@@ -238,6 +238,12 @@ type Policy struct {
 	Best bool `json:",omitempty"`
 	// Every passes the case only if each sample passes by itself, and none is an error.
 	Every bool `json:",omitempty"`
+	// PassShare is the share of the samples that must pass, each by itself with all its
+	// attempts; 0 leaves the decision to the rules above and below. It takes the place of
+	// Best, Every and Whole, and of what more than half of the samples or each of them
+	// have to meet. Samples that ended in an error do not count, and others take their
+	// place.
+	PassShare float64 `json:",omitempty"`
 	// Whole makes an attempt an error if one of its samples is an error.
 	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.

@@ -37,6 +37,8 @@ type Settings struct {
 	Judges map[string]string `json:",omitempty"`
 	// Thresholds are the passing scores by dialect that the file sets.
 	Thresholds map[string]float64
+	// PassShares are the shares of samples that must pass, by globs of keys.
+	PassShares map[string]PassShare `json:",omitempty"`
 	// Iterations and Timeout are 0 if gavel.yaml does not set them.
 	Iterations int
 	Timeout    time.Duration

@@ -11,6 +11,9 @@ func usual(more ...string) string {
 	return "version: 1\ndefault_target: bot\ntargets:\n  bot: {provider: openai, model: model, base_url: MODELS/v1, api_key_env: MODEL_KEY}\n" + strings.Join(more, "")
 }
 
+// threeOfFourPass is the line of usual that asks each case for three passes of four samples.
+const threeOfFourPass = "pass: {\"shop/**\": 3 of 4}\n"
+
 // judging are the lines of usual that make the model the judge, too.
 const judging = "  judge: {provider: openai, model: judge, base_url: MODELS/v1, api_key_env: MODEL_KEY}\nroles: {judge: judge, simulator: judge, editors: {gemini: judge}}\n"
 

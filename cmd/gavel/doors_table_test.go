@@ -46,6 +46,47 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "a pass share that is met although a sample fails", base: shopOf("a b", map[string]string{"gavel.yaml": usual(threeOfFourPass)}),
+		head: map[string]string{at("a"): asks("a", "now say a", "a!")},
+		answer: func(prompt string, n int) string {
+			if n == 1 && strings.Contains(prompt, "now") {
+				return "no"
+			}
+			return echo(prompt, n)
+		},
+		want: outcome{
+			gate: "pass", reason: "no case regressed", cases: map[string]string{key("a"): "pass unchanged"},
+			calls: map[string]int{"Be kind. | now say a": 4, "Be kind. | say a": 3},
+		},
+	},
+	{
+		name: "a pass share that is missed stops early", base: shopOf("b", map[string]string{"gavel.yaml": usual(threeOfFourPass), at("a"): asks("a", "say nothing", "a!")}),
+		head: map[string]string{at("a"): asks("a", "now say nothing", "a!")}, answer: echo,
+		want: outcome{
+			gate: "pass", reason: "no case regressed", cases: map[string]string{key("a"): "fail unchanged"},
+			calls: map[string]int{"Be kind. | now say nothing": 2, "Be kind. | say nothing": 2},
+		},
+	},
+	{
+		name: "a pass share that flips is tested by further pairs of shares", base: shopOf("a b", map[string]string{"gavel.yaml": usual(threeOfFourPass)}), answer: echo,
+		head: map[string]string{at("a"): asks("a", "say nothing", "a!")},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"},
+			calls: map[string]int{"Be kind. | say nothing": 5 * 2, "Be kind. | say a": 5 * 3},
+		},
+	},
+	{
+		name: "a pass share that is missed once by chance", base: shopOf("a b", map[string]string{"gavel.yaml": usual(threeOfFourPass)}),
+		head: map[string]string{at("a"): asks("a", "now say a", "a!")},
+		answer: func(prompt string, n int) string {
+			if n <= 2 && strings.Contains(prompt, "now") {
+				return "no"
+			}
+			return echo(prompt, n)
+		},
+		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{key("a"): "fail flaky"}},
+	},
+	{
 		name: "fails once by chance", base: shopOf("a b c", nil), head: map[string]string{at("a"): asks("a", "now say a", "a!")},
 		answer: func(prompt string, n int) string {
 			if n == 1 && strings.Contains(prompt, "now") {

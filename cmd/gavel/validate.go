@@ -94,20 +94,23 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	return nil
 }
 
-// staleQuarantine returns entries of the quarantine that have ended, or name no case.
+// staleQuarantine returns entries of the quarantine that have ended, or name no case, and
+// pass shares of no case.
 func staleQuarantine(ctx context.Context, a *App, w *workspace, cfg *config.Config) ([]schema.Problem, error) {
-	if len(cfg.Quarantine) == 0 {
+	if len(cfg.Quarantine)+len(cfg.PassShares) == 0 {
 		return nil, nil
 	}
 	loaded, err := load.Load(ctx, w.Files, load.Options{Settings: cfg.Settings(), Maker: a.Maker()})
 	if err != nil {
 		return nil, err
 	}
+	var keys []string
 	names := []string{}
 	for _, c := range loaded.Cases {
+		keys = append(keys, c.Key)
 		names = append(names, c.Key, c.Key+" @ "+c.Target)
 	}
-	return cfg.StaleQuarantine(names, time.Now()), nil
+	return append(cfg.StaleQuarantine(names, time.Now()), cfg.StalePassShares(keys)...), nil
 }
 
 // selectFiles returns a function that selects the files of paths; without paths all

@@ -26,6 +26,7 @@ func (k *checker) check() {
 	}
 	k.gate()
 	k.noise()
+	k.passShares()
 	k.quarantine()
 	k.skills()
 	for i, n := range c.Notify {

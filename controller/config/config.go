@@ -65,9 +65,13 @@ type Config struct {
 	Defaults Defaults
 	// Thresholds are the passing scores by dialect that the file sets.
 	Thresholds map[string]float64
-	Reuse      Reuse
-	Gate       Gate
-	Noise      Noise `json:",omitzero"`
+	// PassShares are the shares of samples that must pass, by globs of keys.
+	PassShares map[string]schema.PassShare `json:",omitempty"`
+	// PassSharesAt are their places in the file.
+	PassSharesAt map[string]schema.Position `json:"-"`
+	Reuse        Reuse
+	Gate         Gate
+	Noise        Noise `json:",omitzero"`
 	// Quarantine are the cases that are out of the gate until a date.
 	Quarantine []Quarantine `json:",omitempty"`
 	// Environment are the variables that the targets of other files may take values of.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // form is gavel.yaml as it is written.
@@ -33,8 +35,9 @@ type form struct {
 		MaxTurnsCap  *int               `json:"max_turns_cap"`
 		Difficulties map[string]float64 `json:"difficulties"`
 	} `json:"defaults"`
-	Thresholds map[string]float64 `json:"thresholds"`
-	Reuse      *reuseForm         `json:"reuse"`
+	Thresholds map[string]float64   `json:"thresholds"`
+	Pass       map[string]shareForm `json:"pass"`
+	Reuse      *reuseForm           `json:"reuse"`
 	Gate       struct {
 		FailOn        string      `json:"fail_on"`
 		MinScore      *float64    `json:"min_score"`
@@ -276,6 +279,12 @@ func (f form) config() *Config {
 	}
 	for _, glob := range slices.Sorted(maps.Keys(f.Dialects)) {
 		c.Dialects = append(c.Dialects, Pin{glob, f.Dialects[glob]})
+	}
+	for glob, share := range f.Pass {
+		if c.PassShares == nil {
+			c.PassShares = map[string]schema.PassShare{}
+		}
+		c.PassShares[glob] = schema.PassShare(share)
 	}
 	if f.Reuse != nil {
 		c.Reuse = f.Reuse.value()

@@ -65,9 +65,9 @@ func (c *Config) StaleQuarantine(names []string, now time.Time) []schema.Problem
 }
 
 // Looser names every setting by which head lets more through than base: more counts as
-// noise, more cases are quarantined, or skills are asked less.
+// noise, more cases are quarantined, fewer samples have to pass, or skills are asked less.
 func (c *Config) Looser(head *Config) []string {
-	out := append(c.Noise.Looser(head.Noise), c.Skills.Looser(head.Skills)...)
+	out := slices.Concat(c.Noise.Looser(head.Noise), looserShares(c.PassShares, head.PassShares), c.Skills.Looser(head.Skills))
 	for _, q := range head.Quarantine {
 		i := slices.IndexFunc(c.Quarantine, func(was Quarantine) bool { return was.Case == q.Case })
 		switch {

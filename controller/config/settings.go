@@ -22,6 +22,7 @@ func (c *Config) Settings() schema.Settings {
 		Aliases:       c.Aliases,
 		Judges:        c.Judges,
 		Thresholds:    c.Thresholds,
+		PassShares:    c.PassShares,
 		Iterations:    c.Defaults.Iterations,
 		Timeout:       c.Defaults.Timeout,
 		MaxTurns:      c.Defaults.MaxTurns,

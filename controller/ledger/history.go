@@ -115,21 +115,12 @@ type historySample struct {
 	purpose plan.Purpose
 }
 
-// groupMeasurements decides blocks of as many samples as the case has iterations. It skips
-// incomplete blocks.
+// groupMeasurements decides blocks of as many samples as the case has iterations, or as
+// decide its pass share. It skips incomplete blocks.
 func groupMeasurements(a HistoryAsk, samples []historySample) []Measurement {
-	n := a.Case.Samples()
 	var out []Measurement
-	for len(samples) > 0 {
-		block := samples[0].ordinal / n
-		end := slices.IndexFunc(samples, func(s historySample) bool { return s.ordinal/n != block })
-		if end < 0 {
-			end = len(samples)
-		}
-		if end == n {
-			out = append(out, decideMeasurement(a.Case, samples[:n]))
-		}
-		samples = samples[end:]
+	for _, block := range blocksOf(a.Case, samples) {
+		out = append(out, decideMeasurement(a.Case, block))
 	}
 	slices.SortStableFunc(out, func(a, b Measurement) int { return a.At.Compare(b.At) })
 	from := max(0, len(out)-cmp.Or(a.Most, UsualMeasurements))
@@ -139,6 +130,44 @@ func groupMeasurements(a HistoryAsk, samples []historySample) []Measurement {
 		}
 	}
 	return out[from:]
+}
+
+// blocksOf cuts samples into the complete blocks of single measurements.
+func blocksOf(c *schema.Case, samples []historySample) [][]historySample {
+	var out [][]historySample
+	if c.Policy.PassShare > 0 {
+		for end := decidingSamples(c, samples); end > 0; end = decidingSamples(c, samples) {
+			out, samples = append(out, samples[:end]), samples[end:]
+		}
+		return out
+	}
+	n := c.Samples()
+	for len(samples) > 0 {
+		block := samples[0].ordinal / n
+		end := slices.IndexFunc(samples, func(s historySample) bool { return s.ordinal/n != block })
+		if end < 0 {
+			end = len(samples)
+		}
+		if end == n {
+			out = append(out, samples[:n])
+		}
+		samples = samples[end:]
+	}
+	return out
+}
+
+// decidingSamples returns how many of the first samples decide a pass share; 0 if all of them
+// do not.
+func decidingSamples(c *schema.Case, samples []historySample) int {
+	tally := verdict.NewTally(c, nil)
+	for i, s := range samples {
+		one := verdict.NewTally(c, []verdict.Sample{s.Sample})
+		tally.Passes, tally.Fails = tally.Passes+one.Passes, tally.Fails+one.Fails
+		if tally.Missing() == 0 {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 func decideMeasurement(c *schema.Case, block []historySample) Measurement {

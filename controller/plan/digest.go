@@ -292,6 +292,9 @@ func (d *digester) decision() {
 	})
 	d.bands()
 	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
+	if share := d.c.Policy.PassShare; share > 0 {
+		d.short(Decision, "pass share", decimal(share), d.configured()...)
+	}
 	if d.c.Policy.Best {
 		d.short(Decision, "best of samples", "true", d.c.Origin.File)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -26,7 +24,11 @@ type attempt struct {
 	// size is the wanted number of samples; samples are the ones that were begun.
 	size    int
 	samples []*sample
-	result  verdict.Result
+	// before is the attempt whose failed samples this one takes again; nil if it takes all.
+	before *attempt
+	// cut means that the end of ctx left samples out.
+	cut    bool
+	result verdict.Result
 	// journaled means that the journal may have had calls when the attempt began.
 	journaled bool
 }
@@ -46,25 +48,12 @@ func (a *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var group errgroup.Group
-	group.SetLimit(a.caseRun.runner.room)
-	for i := range a.size {
-		s := stored.sample(a, i)
-		if !s.judged && ctx.Err() != nil {
-			break
-		}
-		a.samples = append(a.samples, s)
-		switch {
-		case s.judged && a.caseRun.runner.cfg.Record == nil:
-		case a.size == 1:
-			if err := s.run(ctx); err != nil {
-				return err
-			}
-		default:
-			group.Go(func() error { return guarded(ctx, s.run) })
-		}
+	if a.asksShare() {
+		err = a.takeShare(ctx, stored)
+	} else {
+		_, err = a.take(ctx, stored, a.due())
 	}
-	if err := group.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
 	a.result = verdict.DecideCase(a.caseRun.job.Case, a.results())
@@ -121,10 +110,10 @@ func (stored *storedSamples) sample(a *attempt, i int) *sample {
 			stored.next++
 		}
 		stored.next++
-		return &sample{attempt: a, number: a.first + i, execution: &ledger.Execution{Ordinal: stored.next - 1}, fresh: true}
+		return &sample{attempt: a, index: i, number: a.first + i, execution: &ledger.Execution{Ordinal: stored.next - 1}, fresh: true}
 	}
 	stored.executions[i%openings] = left[1:]
-	s := &sample{attempt: a, number: a.first + i, execution: &left[0]}
+	s := &sample{attempt: a, index: i, number: a.first + i, execution: &left[0]}
 	if j, ok := stored.judgements[left[0].Ordinal]; ok {
 		s.result, s.made, s.judged = j.Sample, j.Usage, true
 	}
@@ -132,8 +121,12 @@ func (stored *storedSamples) sample(a *attempt, i int) *sample {
 }
 
 func (a *attempt) results() []verdict.Sample {
-	out := make([]verdict.Sample, len(a.samples))
-	for i, s := range a.samples {
+	samples := a.samples
+	if a.before != nil {
+		samples = a.latest()
+	}
+	out := make([]verdict.Sample, len(samples))
+	for i, s := range samples {
 		out[i] = s.result
 	}
 	return out
@@ -150,7 +143,7 @@ func (a *attempt) usage() (spent, made verdict.Usage, took time.Duration) {
 }
 
 func (a *attempt) stopped() bool {
-	return len(a.samples) < a.size || slices.ContainsFunc(a.samples, func(s *sample) bool { return s.stopped })
+	return a.cut || slices.ContainsFunc(a.samples, func(s *sample) bool { return s.stopped })
 }
 
 // failed counts the samples that could not be judged.

@@ -273,6 +273,9 @@ func (c *caseRun) nextAttempt(ctx context.Context) (*attempt, error) {
 	}
 	n := before.number + 1
 	next := c.newAttempt(n, n, c.job.Digests.Attempt(n, system), system)
+	if before.asksShare() {
+		next.before = before
+	}
 	c.attempts = append(c.attempts, next)
 	return next, nil
 }
@@ -337,6 +340,9 @@ func (c *caseRun) outcome() Outcome {
 // effort sums up what the attempts took from the agent; nil if it was not asked.
 func (c *caseRun) effort() *verdict.Effort {
 	out := verdict.Effort{Samples: len(c.last().samples)}
+	if c.last().asksShare() {
+		out.Samples = len(c.last().latest())
+	}
 	own := len(c.job.Case.Drive.Messages)
 	for _, a := range c.attempts {
 		for _, s := range a.samples {
@@ -391,10 +397,14 @@ func (c *caseRun) decision(out Outcome) *ledger.Decision {
 	if out.Stopped || out.Result.Verdict == verdict.Error || c.comparison != nil && c.comparison.Errors > 0 {
 		return nil
 	}
+	samples := out.Result.Samples
 	for _, a := range c.all() {
-		if a.failed() > 0 {
+		if a.failed() > 0 && !a.asksShare() {
 			return nil
 		}
+		if a.before != nil {
+			samples = len(a.samples) - a.failed()
+		}
 	}
-	return &ledger.Decision{Result: out.Result, Usage: out.Made, Effort: out.Effort, Duration: out.Duration, Samples: out.Result.Samples}
+	return &ledger.Decision{Result: out.Result, Usage: out.Made, Effort: out.Effort, Duration: out.Duration, Samples: samples}
 }

@@ -16,12 +16,13 @@ import (
 // A sample is one conversation of an attempt with its measurements.
 type sample struct {
 	attempt *attempt
-	// number is the sample's number among all samples of the case.
-	number    int
-	execution *ledger.Execution
-	fresh     bool // executed by this run
-	result    verdict.Sample
-	judged    bool // result comes from the ledger
+	// index is the sample's number among the samples of an attempt, and number among all
+	// samples of the case.
+	index, number int
+	execution     *ledger.Execution
+	fresh         bool // executed by this run
+	result        verdict.Sample
+	judged        bool // result comes from the ledger
 	// spent is the sample's cost in this run, made the total cost of its result.
 	spent, made verdict.Usage
 	stopped     bool

@@ -26,13 +26,17 @@ func Decide(evaluators []schema.Evaluator, samples []Sample) Result {
 // passes or is borderline by its score, compared after rounding to 1e-9, whichever
 // evaluators pass; it fails if a demand is not met, whatever the score (the verdicts of
 // the evalcase format). The rule of a demand may also make the score of the case 0, as
-// AgentV does.
+// AgentV does. If the policy has a pass share, each sample is decided alone, and the case
+// passes if enough of them do; the score is the same as without it.
 func DecideCase(c *schema.Case, samples []Sample) Result {
 	evaluators := c.Evaluators
 	if len(evaluators) == 0 {
 		return Result{Verdict: Error, Reason: "the case has no evaluator"}
 	}
 	judged, problem := judgeable(evaluators, samples)
+	if c.Policy.PassShare > 0 && len(judged) > 0 {
+		return decideShare(c, judged, problem)
+	}
 	if len(judged) == 0 || c.Policy.Whole && len(judged) < len(samples) {
 		return Result{Verdict: Error, Samples: len(judged), Reason: problem}
 	}

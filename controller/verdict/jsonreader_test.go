@@ -133,7 +133,7 @@ func TestFields(t *testing.T) {
 	}
 	full := verdict.Result{
 		Verdict: verdict.Pass, Score: &x, Samples: 1, Evaluators: []verdict.EvaluatorResult{evaluator}, Reason: "r", NoThreshold: true, Best: true,
-		Attempts: []verdict.Attempt{{}}, Comparison: &verdict.Comparison{},
+		Attempts: []verdict.Attempt{{}}, Comparison: &verdict.Comparison{}, PassShare: &verdict.PassShare{Passes: 3, Samples: 4, Need: 3, Of: 5, PassK: []float64{0.75, 0.5}},
 	}
 	effort := verdict.Effort{Samples: 1, Calls: 1, InputTokens: 1, OutputTokens: 1, Told: 1, ToldUSD: 1, Latency: 1, Turns: 1, ToolCalls: 1, Untraced: true}
 	for _, v := range []any{full, evaluator, criterion, effort, verdict.Usage{Calls: 1, InputTokens: 1, OutputTokens: 1, CostUSD: 1, Unpriced: 1, Told: 1, ToldUSD: 1}} {

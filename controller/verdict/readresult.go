@@ -70,7 +70,30 @@ func (r *JSONReader) result(out *Result) {
 	if r.field("no_threshold") {
 		out.NoThreshold = r.bool()
 	}
+	if r.field("pass_share") {
+		out.PassShare = r.passShare()
+	}
 	r.close()
+}
+
+// passShare reads the counts of a case that asks for a share of its samples.
+func (r *JSONReader) passShare() *PassShare {
+	var out PassShare
+	r.open()
+	for _, count := range []struct {
+		name string
+		to   *int
+	}{{"passes", &out.Passes}, {"samples", &out.Samples}, {"need", &out.Need}, {"of", &out.Of}} {
+		if r.field(count.name) {
+			*count.to = int(r.integer())
+		}
+	}
+	if r.field("pass_k") {
+		out.PassK = []float64{}
+		r.list(func() { out.PassK = append(out.PassK, r.number()) })
+	}
+	r.close()
+	return &out
 }
 
 // usage reads what calls cost.

@@ -303,6 +303,9 @@ type Result struct {
 	// Attempts are the judged attempts, in order, if the case was repeated; the result
 	// is the last one's.
 	Attempts []Attempt `json:"attempts,omitempty"`
+	// PassShare has the counts of a case that asks for a share of its samples; nil for
+	// others.
+	PassShare *PassShare `json:"pass_share,omitempty"`
 	// Comparison is the comparison with a second prompt; nil without one.
 	Comparison *Comparison `json:"comparison,omitempty"`
 }

@@ -328,6 +328,9 @@ func (l *loader) finish(src document.Source, def *Definition, problems []schema.
 			c.Evaluators = promptval.Ungated()
 		}
 		c.AsksNothing = evaluator.AsksNothing(c)
+		if share, ok := passShareOf(src.Settings.PassShares, c.Key); ok {
+			c.Policy.Demand(share)
+		}
 	}
 	found = append(found, silent(def, problems)...)
 	separate(def.Cases)

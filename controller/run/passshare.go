@@ -1,0 +1,159 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/verdict"
+)
+
+// asksShare reports whether the case asks for a share of its samples. A job that only lets
+// a case answer takes all of them, and so does a case whose prompt is compared with
+// another.
+func (a *attempt) asksShare() bool {
+	job := a.caseRun.job
+	return job.Case.Policy.PassShare > 0 && job.Case.Alternative == nil && !job.answerOnly
+}
+
+// takeShare takes samples until no further one can change the outcome. Each step takes as
+// many at the same time as are needed at least, so that none is taken in vain. A sample
+// that ends in an error does not count, and another takes its place.
+//
+// A sample passes if one of its attempts does: a later attempt takes only the samples that
+// have failed, and a fail is final in the last attempt alone.
+func (a *attempt) takeShare(ctx context.Context, stored *storedSamples) error {
+	c := a.caseRun
+	stored.preferJudged()
+	left := a.due()
+	tally := verdict.NewTally(c.job.Case, nil)
+	tally.Passes = tally.Of - len(left) // the others passed in an earlier attempt
+	isLast := a.number+1 >= c.mostAttempts()
+	spare := max(1, a.size/2)
+	for len(left) > 0 && !a.cut {
+		step := tally.Need - tally.Passes
+		if isLast {
+			step = tally.Missing()
+		}
+		taken, err := a.take(ctx, stored, left[:min(max(step, stored.judgedAhead(left)), len(left))])
+		if err != nil || len(taken) == 0 {
+			return err
+		}
+		left = left[len(taken):]
+		for _, s := range taken {
+			one := verdict.NewTally(c.job.Case, []verdict.Sample{s.result})
+			tally.Passes, tally.Fails = tally.Passes+one.Passes, tally.Fails+one.Fails
+			if s.failed() && spare > 0 && c.replaces(s) {
+				left = slices.Insert(left, 0, s.index)
+				spare--
+			}
+		}
+	}
+	return nil
+}
+
+// replaces reports whether another sample may take the place of one with an error: calls
+// are made, no budget or target refuses them, the run goes on, and no answers of other
+// cases belong to the sample.
+func (c *caseRun) replaces(s *sample) bool {
+	return !c.runner.recording && c.costs.Unrun == "" && !s.stopped && c.job.Selection == nil && len(c.job.Kept) == 0
+}
+
+// due are the indexes of the samples that an attempt takes: all in the first, else the ones
+// that have not passed.
+func (a *attempt) due() []int {
+	if a.before == nil {
+		all := make([]int, a.size)
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	var left []int
+	for _, s := range a.before.latest() {
+		if verdict.NewTally(a.caseRun.job.Case, []verdict.Sample{s.result}).Passes == 0 {
+			left = append(left, s.index)
+		}
+	}
+	return left
+}
+
+// latest returns the last sample of each index, of this attempt and of the ones before.
+func (a *attempt) latest() []*sample {
+	var out []*sample
+	if a.before != nil {
+		out = a.before.latest()
+	}
+	for _, s := range a.samples {
+		at := slices.IndexFunc(out, func(o *sample) bool { return o.index == s.index })
+		switch {
+		case at < 0:
+			out = append(out, s)
+		case !s.failed() || out[at].failed():
+			out = append(slices.Delete(out, at, at+1), s)
+		}
+	}
+	return out
+}
+
+// preferJudged puts the executions with a judgement first.
+func (stored *storedSamples) preferJudged() {
+	for _, list := range stored.executions {
+		slices.SortStableFunc(list, func(x, y ledger.Execution) int {
+			_, a := stored.judgements[x.Ordinal]
+			_, b := stored.judgements[y.Ordinal]
+			switch {
+			case a == b:
+				return 0
+			case a:
+				return -1
+			}
+			return 1
+		})
+	}
+}
+
+// judgedAhead counts the first of the samples whose judgement is stored. They cost nothing,
+// and a stored decision rests on all of them.
+func (stored *storedSamples) judgedAhead(left []int) int {
+	used := make([]int, len(stored.executions))
+	for n, i := range left {
+		opening := i % len(stored.executions)
+		list := stored.executions[opening][min(used[opening], len(stored.executions[opening])):]
+		if len(list) == 0 {
+			return n
+		}
+		if _, judged := stored.judgements[list[0].Ordinal]; !judged {
+			return n
+		}
+		used[opening]++
+	}
+	return len(left)
+}
+
+// take takes samples, a few at a time. It returns fewer, and cuts the attempt, if ctx ends.
+func (a *attempt) take(ctx context.Context, stored *storedSamples, indexes []int) ([]*sample, error) {
+	from := len(a.samples)
+	var group errgroup.Group
+	group.SetLimit(a.caseRun.runner.room)
+	for _, i := range indexes {
+		s := stored.sample(a, i)
+		if !s.judged && ctx.Err() != nil {
+			a.cut = true
+			break
+		}
+		a.samples = append(a.samples, s)
+		switch {
+		case s.judged && a.caseRun.runner.cfg.Record == nil:
+		case len(indexes) == 1:
+			if err := s.run(ctx); err != nil {
+				return nil, err
+			}
+		default:
+			group.Go(func() error { return guarded(ctx, s.run) })
+		}
+	}
+	return a.samples[from:], group.Wait()
+}
