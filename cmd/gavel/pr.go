@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller/ci"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -39,8 +40,8 @@ type prFlags struct {
 	labels   bool
 	branches []string
 	html     string
-	// driftIssue is the issue for drift, 0 for none.
-	driftIssue int
+	// driftIssue is the issue for drift, empty for none.
+	driftIssue string
 }
 
 // A prApp is the command pr with the common state of all commands.
@@ -77,7 +78,7 @@ func prCommand(app *App) *cobra.Command {
 	flags.StringVar(&f.bots, "bots", "", "ids of bots that are treated as people who may write, such as 41898282,29139614")
 	flags.BoolVar(&f.labels, "labels", false, "have the label gavel:run ask for a run, if somebody added it who may write")
 	flags.StringSliceVar(&f.branches, "branches", nil, "base branches whose tips' gavel.yaml decides about what goes to them, such as main,production; that of the default branch decides about the rest (default: the default branch)")
-	flags.IntVar(&f.driftIssue, "drift-issue", 0, "issue for a comment about drift, such as 12: a scheduled job then judges all cases of its branch again, and the token needs issues: write (default: none)")
+	flags.StringVar(&f.driftIssue, "drift-issue", "", "issue for a comment about drift, such as 12, or new for one that is opened when drift is found: a scheduled job then judges all cases of its branch again, and the token needs issues: write (default: none)")
 	flags.StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html, and have the comment link to the artifacts of the job")
 	flags.BoolVar(&f.cacheKeys, "cache-keys", false, "only print the cache names of the ledgers of the event, one per line")
 	return cmd
@@ -146,11 +147,11 @@ func (f prFlags) check() (bots []int64, err error) {
 	if bots, err = ci.Writers(f.programs, f.bots); err != nil {
 		return nil, usageError("%w", err)
 	}
-	switch {
-	case !slices.Contains(review.TargetChoices, f.targets):
+	if !slices.Contains(review.TargetChoices, f.targets) {
 		return nil, usageError("--targets is %q; write %s", f.targets, strings.Join(review.TargetChoices, ", "))
-	case f.driftIssue < 0:
-		return nil, usageError("--drift-issue is %d; write the number of an issue", f.driftIssue)
+	}
+	if _, err := config.ParseDriftIssue(f.driftIssue); err != nil {
+		return nil, usageError("--drift-issue: %w", err)
 	}
 	return bots, nil
 }
@@ -192,7 +193,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		}
 		job := &ci.Job{Review: cfg, Labels: f.labels, Output: c.Env("GITHUB_OUTPUT"), Redact: c.Secrets.Text}
 		if ci.Environment(c.Env).Scheduled() {
-			job.DriftIssue = f.driftIssue
+			job.DriftIssue, _ = config.ParseDriftIssue(f.driftIssue) // it was checked
 		}
 		return job
 	}

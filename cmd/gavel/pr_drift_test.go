@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
 // TestAScheduledJobTellsOfDrift: it judges all cases again and keeps one comment in the
@@ -54,7 +57,57 @@ func TestAScheduledJobTellsOfDrift(t *testing.T) {
 			t.Errorf("%s: the issue has %+v, want one comment with %q", step.name, comments, words)
 		}
 	}
-	if _, stderr, code := c.event(t, "schedule", "{}", "--drift-issue", "-1"); code != exitUsage || !strings.Contains(stderr, "--drift-issue is -1") {
-		t.Errorf("exit code %d\n%s", code, stderr)
+	for _, bad := range []string{"-1", "open"} {
+		want := fmt.Sprintf("--drift-issue: %q is not an issue; write its number, or new for one that Gavel opens", bad)
+		if _, stderr, code := c.event(t, "schedule", "{}", "--drift-issue", bad); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+	}
+}
+
+// TestAScheduledJobOpensAnIssue as a server does. Jobs that have lost their ledger find the
+// issue again, and a token without the permission changes nothing but a line of the log.
+func TestAScheduledJobOpensAnIssue(t *testing.T) {
+	for _, d := range []column{columns[2], columns[3]} {
+		t.Run(d.name, func(t *testing.T) {
+			var worse atomic.Bool
+			answer := func(prompt string, n int) string {
+				if worse.Load() && strings.HasSuffix(prompt, "say a") {
+					return "no"
+				}
+				return echo(prompt, n)
+			}
+			c := newPassage(t, scenario{base: shopOf("a b", nil), head: map[string]string{"docs.md": "words"}, answer: answer}, d)
+			c.checkout = c.tree("main")
+			c.env["GITHUB_REPOSITORY"], c.env["GITHUB_REF"], c.env["GITHUB_SHA"] = "octo/demo", "refs/heads/main", c.base
+			c.head = c.base
+			night := func(now bool, code int, says string) {
+				t.Helper()
+				worse.Store(now)
+				_, stderr, got := c.event(t, "schedule", payload(`"ref": "refs/heads/main", "inputs": null`), "--drift-issue", "new")
+				if said := c.job.states()["gavel/drift"]; got != code || !strings.Contains(stderr, says) {
+					t.Errorf("exit code %d, drift %q; want %d and %q in the log\n%s", got, said, code, says, stderr)
+				}
+			}
+			night(false, exitPass, "")
+			if issues := c.forge.Issues(); len(issues) != 0 {
+				t.Fatalf("issues without drift: %+v", issues)
+			}
+			c.forge.Inject(forgetest.Fault{Method: "POST", Path: "/octo/demo/issues", Status: 403, Times: -1})
+			night(true, exitGate, "issues: write")
+			night(false, exitPass, "")
+			c.forge.Heal()
+			night(true, exitGate, "")
+			night(false, exitPass, "")
+			night(true, exitGate, "")
+			issues := c.forge.Issues()
+			if len(issues) != 1 || issues[0].Closed || !strings.HasPrefix(issues[0].Title, "Drift: ") {
+				t.Fatalf("issues %+v, want one that is open", issues)
+			}
+			comments := c.forge.Comments(issues[0].Number)
+			if len(comments) != 1 || comments[0].Edits != 2 || !strings.Contains(comments[0].Body, "1 verdict of 2 cases got worse") {
+				t.Errorf("comments %+v, want one that is edited twice", comments)
+			}
+		})
 	}
 }

@@ -116,9 +116,11 @@ func TestServeCheckOfADriftIssue(t *testing.T) {
 		tt    checkCase
 	}{
 		{"1", checkCase{func(*job) { granted["issues"] = "write" }, []string{"ok       octo/demo: issues: write\n", "ok       octo/demo: issue 1\n"}, exitPass}},
+		{"new", checkCase{func(*job) {}, []string{"ok       octo/demo: issues: write\n"}, exitPass}},
 		{"9", checkCase{func(*job) { delete(granted, "issues") }, []string{
 			"missing  octo/demo: issues: write: the installation grants nothing: choose Issues: Read and write under",
 			"missing  octo/demo: issue 9: 404 Not Found: correct drift_issue, or give the credential issues: read\n"}, exitUsage}},
+		{"new", checkCase{func(*job) {}, []string{"missing  octo/demo: issues: write: the installation grants nothing: choose Issues: Read and write under"}, exitUsage}},
 	} {
 		t.Run(row.issue, func(t *testing.T) {
 			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -56,8 +57,8 @@ type Job struct {
 	// Labels has the label [forge.RunLabel] ask for a run.
 	Labels bool
 	// DriftIssue has the job judge every case of its branch again and report drift in that
-	// issue, as a server does by its schedule; 0 judges what is not stored.
-	DriftIssue int
+	// issue, as a server does by its schedule; none judges what is not stored.
+	DriftIssue config.DriftIssue
 
 	kept bool // the job was told to keep its ledger
 }
@@ -118,7 +119,7 @@ func (j *Job) Judge(ctx context.Context, e forge.Event) (Result, error) {
 	if e.Number != 0 {
 		return j.steered(ctx, e)
 	}
-	if j.DriftIssue != 0 && e.HeadRef == e.BaseRef {
+	if j.DriftIssue != (config.DriftIssue{}) && e.HeadRef == e.BaseRef {
 		return j.run(ctx, review.New(j.Review).Scheduled(review.Schedule{
 			Branch: e.HeadRef, SHA: e.HeadSHA, Due: time.Now(), Issue: j.DriftIssue, // the ledger goes by the same clock
 		}))

@@ -87,8 +87,8 @@ type Repository struct {
 	Config   string
 	// Schedule is nil if there are no scheduled runs. Its times are UTC.
 	Schedule cron.Schedule
-	// DriftIssue is 0 if only a status reports drift.
-	DriftIssue int
+	// DriftIssue is zero if only a status reports drift.
+	DriftIssue DriftIssue
 }
 
 // ServerTrust says what pull requests are allowed to do.
@@ -137,14 +137,14 @@ type serverForm struct {
 		KeyFile   string `json:"private_key_file"`
 	} `json:"credentials"`
 	Repositories []struct {
-		Name       string   `json:"name"`
-		Forge      string   `json:"forge"`
-		URL        string   `json:"url"`
-		Credential string   `json:"credential"`
-		Branches   []string `json:"branches"`
-		Config     string   `json:"config"`
-		Schedule   string   `json:"schedule"`
-		DriftIssue int      `json:"drift_issue"`
+		Name       string     `json:"name"`
+		Forge      string     `json:"forge"`
+		URL        string     `json:"url"`
+		Credential string     `json:"credential"`
+		Branches   []string   `json:"branches"`
+		Config     string     `json:"config"`
+		Schedule   string     `json:"schedule"`
+		DriftIssue DriftIssue `json:"drift_issue"`
 	} `json:"repositories"`
 	Trust struct {
 		Forks    string `json:"forks"`
@@ -233,6 +233,32 @@ func (f serverForm) server() *Server {
 		s.Repositories = append(s.Repositories, repo)
 	}
 	return s
+}
+
+// A DriftIssue is the issue in which scheduled runs report drift; the zero value is none.
+type DriftIssue struct {
+	// Number is an issue that exists.
+	Number int
+	// New is an issue that is opened when drift is found, unless an earlier one is open.
+	New bool
+}
+
+// ParseDriftIssue reads new or the number of an issue; 0 and an empty text are none.
+func ParseDriftIssue(text string) (DriftIssue, error) {
+	if text == "new" {
+		return DriftIssue{New: true}, nil
+	}
+	number, err := strconv.Atoi(cmp.Or(text, "0"))
+	if err != nil || number < 0 {
+		return DriftIssue{}, fmt.Errorf("%q is not an issue; write its number, or new for one that Gavel opens", text)
+	}
+	return DriftIssue{Number: number}, nil
+}
+
+// UnmarshalJSON reads a number or a text.
+func (d *DriftIssue) UnmarshalJSON(raw []byte) (err error) {
+	*d, err = ParseDriftIssue(strings.Trim(string(raw), `"`))
+	return err
 }
 
 // listen is an address. A port alone is one of this machine.
@@ -348,7 +374,7 @@ func (k *serverChecker) repository(i int, schedule string) {
 	case r.Name != "" && (!both || owner == "" || name == "" || strings.Contains(name, "/")):
 		k.Fail("bad-name", fmt.Sprintf("`name` is %q", r.Name), "write it as owner/name", at("name")...)
 	}
-	if r.Name == "" && (r.Forge != "" || r.DriftIssue != 0) {
+	if r.Name == "" && (r.Forge != "" || r.DriftIssue != (DriftIssue{})) {
 		k.Fail("missing-field", "a forge needs the repository's name", "add name: owner/name", "repositories", i)
 	}
 	k.url(r.Forge, at("forge")...)

@@ -45,7 +45,7 @@ func TestParseServer(t *testing.T) {
 			"bot": {Token: Secret{Env: "GITHUB_TOKEN"}}, "app": {AppID: 5, Installation: 7, Key: Secret{File: "/run/secrets/app.pem"}},
 		},
 		Repositories: []Repository{
-			{Name: "octo/demo", Forge: DefaultForge, Credential: "app", Branches: []string{"main", "v1"}, DriftIssue: 12, Config: "ci/gavel.yaml"},
+			{Name: "octo/demo", Forge: DefaultForge, Credential: "app", Branches: []string{"main", "v1"}, DriftIssue: DriftIssue{Number: 12}, Config: "ci/gavel.yaml"},
 			{Name: "octo/forgejo", Forge: "https://git.example/api/v1", Credential: "bot", Config: "gavel.yaml"},
 			{URL: "/srv/git/plain", Config: "gavel.yaml"},
 		},

@@ -30,11 +30,12 @@ func (t Token) String() string { return redacted }
 func (t Token) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // A DeniedError means that the forge denied the credential an operation: 401, 403, or
-// 404, by which forges hide what the credential may not see.
+// 404, by which forges hide what the credential may not see; or 410 for issues that are
+// turned off.
 type DeniedError struct {
 	// Op is the operation, such as "read pull request octo/demo#7".
 	Op string
-	// Status is the HTTP status: 401, 403 or 404.
+	// Status is the HTTP status: 401, 403, 404 or 410.
 	Status int
 	// Permission is the line missing in a workflow's permissions, such as
 	// "pull-requests: write".
@@ -53,6 +54,8 @@ func (e *DeniedError) Error() string {
 		return fmt.Sprintf("%s: 401 %s: app_id %d and the private key do not belong together; correct one of them, or make a new key on the App's page", e.Op, e.Message, e.AppID)
 	case e.Status == http.StatusUnauthorized:
 		return fmt.Sprintf("%s: 401 %s: the token is missing, wrong or expired", e.Op, e.Message)
+	case e.Status == http.StatusGone:
+		return fmt.Sprintf("%s: 410 %s: turn issues on in the settings of the repository", e.Op, strings.TrimSuffix(e.Message, "."))
 	}
 	return fmt.Sprintf("%s: %d %s: not found, or the credential lacks the permission; gavel serve --check says what it lacks, in a workflow add\n  permissions:\n    %s",
 		e.Op, e.Status, e.Message, e.Permission)
@@ -108,7 +111,7 @@ func Transient(err error) bool {
 }
 
 // Refused reports whether err consists only of refusals for lack of a permission: each
-// is a [DeniedError] with 403 or 404. It is false for nil.
+// is a [DeniedError] with 403, 404 or 410. It is false for nil.
 func Refused(err error) bool {
 	return only(err, func(err error) bool {
 		denied, ok := err.(*DeniedError)
@@ -149,7 +152,7 @@ func Explain(op, permission string, err error) error {
 	var answer *github.ErrorResponse
 	if errors.As(err, &answer) && answer.Response != nil {
 		switch status := answer.Response.StatusCode; status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
 			message := answer.Message
 			// GitHub names them to Apps and to fine-grained tokens.
 			if accepted := answer.Response.Header.Get("X-Accepted-GitHub-Permissions"); accepted != "" {

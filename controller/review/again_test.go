@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/command"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -91,7 +92,7 @@ func TestDecline(t *testing.T) {
 			return commitOf(t, d, forge.Event{Name: forge.EventPush, HeadSHA: d.head, BaseSHA: d.base, HeadRef: "main", BaseRef: "main"})
 		}, "verdict error, validate error", 0},
 		{"a scheduled run", func(_ *testing.T, d *fixture) *review.Review {
-			return review.New(d.cfg).Scheduled(review.Schedule{Branch: "main", SHA: d.head, Due: time.Now(), Issue: 1})
+			return review.New(d.cfg).Scheduled(review.Schedule{Branch: "main", SHA: d.head, Due: time.Now(), Issue: config.DriftIssue{Number: 1}})
 		}, "drift error", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestDrift(t *testing.T) {
 	for _, issue := range []int{0, 1, 9} {
 		d := newTalk(t)
 		d.forge.AddIssue(9)
-		c := review.Schedule{Branch: "main", SHA: d.base, Due: time.Now(), Issue: issue}
+		c := review.Schedule{Branch: "main", SHA: d.base, Due: time.Now(), Issue: config.DriftIssue{Number: issue}}
 		_, unpublished, err := review.New(d.cfg).Scheduled(c).Run(t.Context())
 		if err != nil || unpublished != nil {
 			t.Fatalf("with the issue %d: unpublished: %v, error: %v", issue, unpublished, err)

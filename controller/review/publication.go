@@ -32,6 +32,9 @@ type publication struct {
 	Notice *notice `json:"notice,omitempty"`
 	// Branch is the subject of the comment, if it is not a pull request's.
 	Branch string `json:"branch,omitempty"`
+	// OwnIssue means that the comment is in the issue that Gavel opens for drift, unless
+	// EditOnly is set.
+	OwnIssue bool `json:"own_issue,omitempty"`
 	// Verdict is the gate's. A comment that is created again for every verdict stays
 	// the same until it changes.
 	Verdict string `json:"verdict,omitempty"`
@@ -46,6 +49,8 @@ type receipt struct {
 	Verdict string `json:"verdict"`
 	// Digest is the text's; receipts of earlier versions have none.
 	Digest string `json:"digest,omitempty"`
+	// Issue is the issue that Gavel opened for the comment, 0 for other comments.
+	Issue int `json:"issue,omitempty"`
 }
 
 // destination identifies the place on the forge.

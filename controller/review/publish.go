@@ -162,6 +162,13 @@ func (r *Review) comment(ctx context.Context, p publication, text comment.Render
 	if err != nil {
 		return nil, err
 	}
+	if p.OwnIssue {
+		p.Number, err = r.publisher(p, 0).DriftIssue(ctx, last.Issue, !p.EditOnly)
+		if err != nil || p.Number == 0 {
+			return nil, err
+		}
+		last.Issue = p.Number
+	}
 	publisher := r.publisher(p, last.Comment)
 	if p.Fresh && last.Comment != 0 && last.Verdict != p.Verdict {
 		marker, _, _ := strings.Cut(p.Comment, "\n")
@@ -174,7 +181,7 @@ func (r *Review) comment(ctx context.Context, p publication, text comment.Render
 		return nil, err
 	}
 	r.Log(fmt.Sprintf("comment %s: %s", written.Outcome, written.URL))
-	return json.Marshal(receipt{written.ID, p.Verdict, written.Digest})
+	return json.Marshal(receipt{written.ID, p.Verdict, written.Digest, last.Issue})
 }
 
 // receiptOf returns the receipt of a posting's last comment, zero without one.

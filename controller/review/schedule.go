@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -18,8 +19,8 @@ type Schedule struct {
 	// Due is the scheduled time: later results are reused, so an interrupted one
 	// continues.
 	Due time.Time
-	// Issue gets a comment; 0 for none.
-	Issue int
+	// Issue gets a comment.
+	Issue config.DriftIssue
 }
 
 // Scheduled returns a scheduled review: all cases at a commit of a base branch are
@@ -49,11 +50,17 @@ func (r *Review) due() time.Time {
 // drifted returns a scheduled report's items for the forge.
 func (r *Review) drifted(report *report.Report) []publication {
 	all := []publication{r.status(comment.NewDriftStatus(report))}
-	if r.schedule.Issue != 0 {
-		all = append(all, publication{
-			Repository: r.Known, Number: r.schedule.Issue, Head: r.head, Branch: r.schedule.Branch,
-			Comment: r.driftText(report)(0),
-		})
+	told := publication{
+		Repository: r.Known, Number: r.schedule.Issue.Number, Head: r.head, Branch: r.schedule.Branch,
+		Comment: r.driftText(report)(0),
+	}
+	switch worse, better := comment.Changed(report); {
+	case told.Number != 0:
+		all = append(all, told)
+	case r.schedule.Issue.New && worse+better > 0:
+		// A night without a change leaves the last one where people read it.
+		told.OwnIssue, told.EditOnly = true, worse == 0
+		all = append(all, told)
 	}
 	return all
 }

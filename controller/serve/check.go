@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 )
@@ -56,7 +57,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 		checkRights(rights, repo, tell)
 		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
 		tell(find("pull-requests: read", refused(err)))
-		checkIssue(ctx, repo, rights, tell)
+		checkIssue(ctx, repo, tell)
 		url = cmp.Or(url, said.CloneURL)
 		if len(branches) == 0 {
 			branches = []string{said.DefaultBranch}
@@ -74,7 +75,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 // checkRights reports the rights that the credential has by the forge's answer.
 func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 	wanted := needs
-	if repo.DriftIssue != 0 {
+	if repo.DriftIssue != (config.DriftIssue{}) {
 		wanted = append(slices.Clone(needs), forge.Need{Permission: "issues", Level: "write"})
 	}
 	for _, need := range wanted {
@@ -100,17 +101,15 @@ func checkRights(rights forge.Rights, repo Repository, tell func(Finding)) {
 }
 
 // checkIssue looks at the issue that gets comments about drift, if there is one.
-func checkIssue(ctx context.Context, repo Repository, rights forge.Rights, tell func(Finding)) {
-	if repo.DriftIssue == 0 {
+func checkIssue(ctx context.Context, repo Repository, tell func(Finding)) {
+	if repo.DriftIssue.Number == 0 {
 		return
 	}
-	write := forge.Need{Permission: "issues", Level: "write"}
-	tell(find(write.String(), rights.Allows(write)))
-	_, err := repo.Client.Comments(ctx, repo.Name, repo.DriftIssue, time.Now())
+	_, err := repo.Client.Comments(ctx, repo.Name, repo.DriftIssue.Number, time.Now())
 	if denied, ok := errors.AsType[*forge.DeniedError](err); ok {
 		err = fmt.Errorf("%d %s: correct drift_issue, or give the credential issues: read", denied.Status, denied.Message)
 	}
-	tell(find(fmt.Sprint("issue ", repo.DriftIssue), err))
+	tell(find(fmt.Sprint("issue ", repo.DriftIssue.Number), err))
 }
 
 func find(what string, err error) Finding {

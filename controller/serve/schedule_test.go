@@ -50,7 +50,7 @@ func nightly(t *testing.T) (*fixture, *wallClock) {
 	w.now = fake.now
 	w.configure = func(cfg *serve.Config) {
 		cfg.Clock = clock.Funcs{NowFunc: fake.now}
-		cfg.Repositories[0].Schedule, cfg.Repositories[0].DriftIssue = schedule, 42
+		cfg.Repositories[0].Schedule, cfg.Repositories[0].DriftIssue.Number = schedule, 42
 	}
 	w.forge.AddIssue(42)
 	w.start()
@@ -259,6 +259,116 @@ func TestWhatWasBrokenOffGoesOn(t *testing.T) {
 			w.start()
 			w.idle()
 			w.rejudged(2, unchanged)
+		})
+	}
+}
+
+// TestDriftOpensAnIssue: the first drift opens the one issue, in which later changes are
+// reported until somebody closes it, and a night without a change writes nothing there.
+func TestDriftOpensAnIssue(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "/api/v1"} {
+		t.Run("base"+strings.ReplaceAll(base, "/", " "), func(t *testing.T) {
+			t.Parallel()
+			w, fake := opening(t, base)
+			w.forge.Inject(forgetest.Fault{Method: "POST", Path: "/issues", Apply: true, Cut: true})
+			for night, step := range []struct {
+				says    string
+				close   int // an issue that a person closes before
+				issues  int
+				comment string // of the last issue, empty without one
+				edits   int
+			}{
+				{says: ""},
+				{says: "bye", issues: 1, comment: "got worse"},
+				{says: "bye", issues: 1, comment: "got worse"},
+				{says: "", issues: 1, comment: "got better", edits: 1},
+				{says: "bye", issues: 1, comment: "got worse", edits: 2},
+				{says: "", close: 2, issues: 1, comment: "got worse", edits: 2},
+				{says: "bye", issues: 2, comment: "got worse"},
+			} {
+				if step.close != 0 {
+					w.forge.PutIssue(forgetest.Issue{Number: step.close, Closed: true})
+				}
+				w.agent.says = step.says
+				fake.set(2+night, 4)
+				w.poll()
+				w.idle()
+				issues := w.forge.Issues()
+				if len(issues) != step.issues {
+					t.Fatalf("night %d: %d issues, want %d\n%s", night, len(issues), step.issues, strings.Join(w.lines, "\n"))
+				}
+				if step.issues == 0 {
+					continue
+				}
+				last := issues[len(issues)-1]
+				comments := w.forge.Comments(last.Number)
+				if len(comments) != 1 || !strings.Contains(comments[0].Body, step.comment) || comments[0].Edits != step.edits {
+					t.Errorf("night %d: issue %d has %+v, want %q after %d edits", night, last.Number, comments, step.comment, step.edits)
+				}
+			}
+			if first := w.forge.Issues()[0]; first.Number != 2 {
+				t.Errorf("the issue is %+v", first)
+			}
+		})
+	}
+}
+
+// opening is a fixture whose main is judged again at three, and whose drift opens an issue.
+func opening(t *testing.T, base string) (*fixture, *wallClock) {
+	t.Helper()
+	schedule, err := cron.ParseStandard("CRON_TZ=UTC 0 3 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, fake := newFixture(t), &wallClock{}
+	w.forge.URL += base
+	fake.set(2, 1)
+	w.now = fake.now
+	w.configure = func(cfg *serve.Config) {
+		cfg.Clock = clock.Funcs{NowFunc: fake.now}
+		cfg.Repositories[0].Schedule, cfg.Repositories[0].DriftIssue.New = schedule, true
+	}
+	w.push("one") // issues and pull requests share their numbers
+	w.start()
+	w.idle()
+	return w, fake
+}
+
+// TestDriftOpensNoIssueAgain after a crash between the issue and its comment, or after a
+// forge that was away.
+func TestDriftOpensNoIssueAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		fault forgetest.Fault
+	}{
+		{"no comment", forgetest.Fault{Method: "POST", Path: "/comments", Status: 500, Times: -1}},
+		{"no list", forgetest.Fault{Method: "GET", Path: "/octo/demo/issues", Status: 500, Times: -1}},
+		{"no issue", forgetest.Fault{Method: "POST", Path: "/octo/demo/issues", Status: 500, Times: -1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w, fake := opening(t, "")
+			fake.set(2, 4) // the first results
+			w.poll()
+			w.idle()
+			w.agent.says = "bye"
+			w.forge.Inject(tt.fault)
+			fake.set(3, 4)
+			w.poll()
+			w.idle()
+			if got := w.drift("main"); !strings.HasPrefix(got, "failure: 1 verdict") {
+				t.Errorf("the status says %q", got)
+			}
+			w.end()
+			w.forge.Heal()
+			w.start()
+			w.idle()
+			issues := w.forge.Issues()
+			if len(issues) != 1 || len(w.forge.Comments(issues[0].Number)) != 1 {
+				t.Errorf("issues %+v, want one with a comment\n%s", issues, strings.Join(w.lines, "\n"))
+			}
 		})
 	}
 }

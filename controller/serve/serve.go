@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/clock"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -93,7 +94,7 @@ type Repository struct {
 	// Schedule says when all cases of the base branches are judged again, nil for
 	// never, and DriftIssue which issue gets a comment about it, 0 for none.
 	Schedule   Schedule
-	DriftIssue int
+	DriftIssue config.DriftIssue
 }
 
 // An Observer is told what happens. Calls may overlap.

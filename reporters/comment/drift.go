@@ -139,6 +139,12 @@ func NewDriftStatus(r *report.Report) Status {
 	return Status{Context: ContextDrift, State: d.state(), Description: words}
 }
 
+// Changed counts the verdicts of a scheduled report that got worse and better.
+func Changed(r *report.Report) (worse, better int) {
+	d := newDrift(r)
+	return len(d.worse), len(d.better)
+}
+
 // DriftOptions describe the place of a comment.
 type DriftOptions struct {
 	// Branch is the judged branch.

@@ -105,6 +105,13 @@ func (s *side) speak() {
 	s.must(user.React(ctx, written.ID, comment.ReactionDone))
 	_, err = s.client.Reactions(ctx, demo, written.ID, "maintainer")
 	s.must(err)
+	opened, err := user.DriftIssue(ctx, 0, true)
+	s.must(err)
+	_, err = user.DriftIssue(ctx, opened, true)
+	s.must(err)
+	s.forge.PutIssue(twinOf(s.forge, opened))
+	_, err = user.DriftIssue(ctx, 0, true)
+	s.must(err)
 	s.must(user.SetStatuses(ctx, sha, comment.Status{Context: comment.ContextVerdict, State: comment.StateSuccess, Description: "good", TargetURL: "https://example.org"}))
 	check := manyAnnotations(51)
 	check.DetailsURL = "https://example.org"
@@ -145,12 +152,16 @@ func TestEveryRequest(t *testing.T) {
 		"checks/list-for-ref?check_name&filter&per_page",
 		"checks/list-suites-for-ref?app_id&page&per_page",
 		"checks/update conclusion name output status",
+		"issues/create body title",
 		"issues/create-comment body",
 		"issues/delete-comment",
+		"issues/get",
 		"issues/get-comment",
 		"issues/list-comments-for-repo?direction&page&per_page&since&sort",
 		"issues/list-comments?page&per_page&since",
 		"issues/list-comments?per_page",
+		"issues/list-for-repo?page&per_page&state",
+		"issues/update state",
 		"issues/update-comment body",
 		"pulls/create base body head title",
 		"pulls/get",

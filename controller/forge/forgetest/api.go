@@ -37,6 +37,9 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
 			"GET " + repo + "/activity":                         f.listActivity,
 			"GET " + repo + "/compare/{basehead}":               f.compare,
+			"GET " + repo + "/issues":                           f.listIssues,
+			"POST " + repo + "/issues":                          f.createIssue,
+			repo + "/issues/{number}":                           f.oneIssue,
 			"GET " + repo + "/issues/comments":                  f.recentComments,
 			repo + "/issues/{first}/{second}":                   f.issue,
 			"POST " + repo + "/issues/comments/{id}/reactions":  f.react,
@@ -237,7 +240,7 @@ func (f *Forge) issue(w http.ResponseWriter, r *http.Request) {
 
 func (f *Forge) listComments(w http.ResponseWriter, r *http.Request) {
 	n := number(r, "number")
-	if _, ok := f.pulls[n]; !ok && !f.issues[n] {
+	if !f.numbered(n) {
 		notFound(w)
 		return
 	}
@@ -388,7 +391,7 @@ func invalid(w http.ResponseWriter, resource, problem string) {
 
 func (f *Forge) createComment(w http.ResponseWriter, r *http.Request) {
 	n := number(r, "number")
-	if _, ok := f.pulls[n]; !ok && !f.issues[n] {
+	if !f.numbered(n) {
 		notFound(w)
 		return
 	}

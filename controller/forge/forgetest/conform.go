@@ -23,7 +23,8 @@ import (
 // with name, in, required and schema, and from
 // requestBody.content["application/json"].schema `required`, `properties` and `anyOf`.
 // Every schema has type, format, enum, maxLength, minimum, maximum and nullable; lists
-// and objects also have their contents. bodyOptional is set if requestBody is not
+// and objects also have their contents, and of several types (oneOf) the first counts.
+// bodyOptional is set if requestBody is not
 // `required`. Add a new operation in the same way.
 //
 //go:embed testdata/github-rest.json

@@ -147,9 +147,10 @@ type Forge struct {
 	// mu guards the fields below.
 	mu          sync.Mutex
 	pulls       map[int]Pull
-	issues      map[int]bool // issues that are not pull requests
-	name        string       // the repository's current name, empty if deleted
+	issues      map[int]Issue // issues that are not pull requests
+	name        string        // the repository's current name, empty if deleted
 	archived    bool
+	issuesOff   bool
 	comments    []Comment
 	times       map[int64]times // of comments, by id
 	statuses    []Status
@@ -197,7 +198,7 @@ func unserved(tb testing.TB) *Forge {
 	tb.Helper()
 	f := &Forge{
 		pulls:       map[int]Pull{},
-		issues:      map[int]bool{},
+		issues:      map[int]Issue{},
 		name:        Repository,
 		times:       map[int64]times{},
 		permissions: map[string]string{"maintainer": "admin"},
@@ -242,13 +243,6 @@ func (f *Forge) addPull(p Pull) {
 	p.changed = f.changes
 	f.pulls[p.Number] = p
 	f.pushed(p)
-}
-
-// AddIssue adds an issue that is not a pull request.
-func (f *Forge) AddIssue(number int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.issues[number] = true
 }
 
 // Rename renames the repository and redirects its first name. An empty name deletes it.

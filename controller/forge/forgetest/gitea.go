@@ -34,6 +34,8 @@ type reactionOption struct {
 
 const (
 	giteaRepo     = "/repos/{owner}/{repo}"
+	giteaIssues   = giteaRepo + "/issues"
+	giteaIssue    = giteaRepo + "/issues/{index}"
 	giteaComments = giteaRepo + "/issues/{index}/comments"
 	giteaComment  = giteaRepo + "/issues/comments/{id}"
 )
@@ -57,6 +59,10 @@ var giteaOperations = []giteaOperation{
 	{method: "DELETE", path: giteaComment},
 	{method: "POST", path: giteaComment + "/reactions", body: reactionOption{}, reply: gitea.Reaction{}},
 	{method: "GET", path: giteaComment + "/reactions", reply: []gitea.Reaction{}},
+	{method: "GET", path: giteaIssues, query: append([]string{"state", "type"}, giteaPaging...), reply: []gitea.Issue{}},
+	{method: "POST", path: giteaIssues, body: gitea.CreateIssueOption{}, reply: gitea.Issue{}},
+	{method: "GET", path: giteaIssue, reply: gitea.Issue{}},
+	{method: "PATCH", path: giteaIssue, body: gitea.EditIssueOption{}, reply: gitea.Issue{}},
 	{method: "GET", path: giteaRepo + "/commits/{ref}/statuses", query: giteaPaging, reply: []gitea.Status{}},
 	{method: "POST", path: giteaRepo + "/statuses/{sha}", body: gitea.CreateStatusOption{}, reply: gitea.Status{}},
 }
@@ -123,7 +129,7 @@ func giteaPaged(path string) (cut, linked bool) {
 // request, and leaves the other empty.
 func (f *Forge) giteaPlace(out map[string]any, host string, c Comment) {
 	name, kind := "pull_request_url", "pulls"
-	if f.issues[c.Number] {
+	if _, ok := f.issues[c.Number]; ok {
 		name, kind = "issue_url", "issues"
 	}
 	out["pull_request_url"], out["issue_url"] = "", ""

@@ -84,6 +84,7 @@ func TestGiteaSDK(t *testing.T) {
 	}
 
 	s.comments(owner, repo)
+	s.issues(owner, repo)
 
 	want := gitea.CreateStatusOption{State: gitea.StatusSuccess, TargetURL: "https://example.org", Description: "good", Context: "gavel/verdict"}
 	status, resp, err := s.CreateStatus(owner, repo, sha, want)
@@ -132,6 +133,33 @@ func (s giteaSide) comments(owner, repo string) {
 	}
 	if resp, err = s.DeleteIssueComment(owner, repo, written.ID); err != nil || resp.StatusCode != http.StatusNoContent {
 		t.Errorf("delete: %v", err)
+	}
+}
+
+// issues opens, reads, lists and closes an issue.
+func (s giteaSide) issues(owner, repo string) {
+	t := s.t
+	opened, resp, err := s.CreateIssue(owner, repo, gitea.CreateIssueOption{Title: "t", Body: "b"})
+	if opened = got(t, opened, resp, err); opened.State != gitea.StateOpen || opened.Poster.UserName != "maintainer" || opened.PullRequest != nil {
+		t.Errorf("opened %+v", opened)
+	}
+	for _, row := range []struct {
+		kind gitea.IssueType
+		want int
+	}{{gitea.IssueTypeIssue, 1}, {gitea.IssueTypeAll, 3}} {
+		all, resp, err := s.ListRepoIssues(owner, repo, gitea.ListIssueOption{State: gitea.StateOpen, Type: row.kind})
+		if all = got(t, all, resp, err); len(all) != row.want || all[0].Index != opened.Index {
+			t.Errorf("%d issues of type %q, want %d", len(all), row.kind, row.want)
+		}
+	}
+	closed := gitea.StateClosed
+	edited, resp, err := s.EditIssue(owner, repo, opened.Index, gitea.EditIssueOption{State: &closed})
+	if edited = got(t, edited, resp, err); edited.State != gitea.StateClosed {
+		t.Errorf("closed %+v", edited)
+	}
+	same, resp, err := s.GetIssue(owner, repo, opened.Index)
+	if same = got(t, same, resp, err); same.Title != "t" || same.Body != "b" || same.State != gitea.StateClosed {
+		t.Errorf("read %+v", same)
 	}
 }
 

@@ -22,8 +22,7 @@ func (f *Forge) createPull(w http.ResponseWriter, r *http.Request) {
 		invalid(w, "PullRequest", "head or base is not a branch")
 		return
 	}
-	number := 1
-	for n, p := range f.pulls {
+	for _, p := range f.pulls {
 		if p.HeadRef == in.Head && !p.Closed {
 			if isGitea(r) {
 				refuse(w, http.StatusConflict, "pull request already exists for these targets")
@@ -32,8 +31,8 @@ func (f *Forge) createPull(w http.ResponseWriter, r *http.Request) {
 			invalid(w, "PullRequest", "A pull request already exists for "+in.Head)
 			return
 		}
-		number = max(number, n+1)
 	}
+	number := f.nextNumber()
 	f.addPull(Pull{Number: number, HeadSHA: head, HeadRef: in.Head, BaseSHA: base, BaseRef: in.Base, Author: f.caller(r), Title: in.Title, Body: in.Body})
 	out := f.pullJSON(r, f.pulls[number])
 	page := "https://github.example/%s/pull/%d"
