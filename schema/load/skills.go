@@ -26,7 +26,7 @@ func (l *loader) findSkills(ctx context.Context) error {
 	}
 	files := l.opts.Files
 	if files == nil {
-		found, complete, err := searchSkills(ctx, l.fsys)
+		found, complete, err := searchSkills(ctx, l.fsys, mostSkillEntries)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (l *loader) isFound(file string) bool {
 
 // searchSkills lists the files with the name of evals of skills. It is incomplete where
 // there is more than is looked at.
-func searchSkills(ctx context.Context, fsys fs.FS) (files []string, complete bool, err error) {
+func searchSkills(ctx context.Context, fsys fs.FS, most int) (files []string, complete bool, err error) {
 	looked, complete := 0, true
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		looked++
@@ -81,7 +81,7 @@ func searchSkills(ctx context.Context, fsys fs.FS) (files []string, complete boo
 			return ctx.Err()
 		case err != nil:
 			return nil // definitions are read without it
-		case looked > mostSkillEntries:
+		case looked > most:
 			complete = false
 			return fs.SkipAll
 		case d.IsDir() && name != "." && (skill.PassesOver(name) || strings.Count(name, "/") >= deepestSkill || path.Base(path.Dir(name)) == "evals"):
@@ -122,7 +122,7 @@ func (l *loader) holdsEvals(ctx context.Context, file string) bool {
 // skillFolders returns the folders in which skills with evals are or may come to be.
 func skillFolders(fsys fs.FS) []string {
 	out := []string{"evals", "skills", ".agents/skills", ".claude/skills", ".github/skills"}
-	files, _, _ := searchSkills(context.Background(), fsys) // what cannot be read has no skills
+	files, _, _ := searchSkills(context.Background(), fsys, mostSkillEntries) // what cannot be read has no skills
 	for _, file := range files {
 		out = append(out, path.Dir(path.Dir(file)))
 	}

@@ -1,0 +1,185 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+const oneEval = `{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`
+
+// finding are the settings of a repository whose skills are found.
+func finding(definitions ...string) schema.Settings {
+	return schema.Settings{
+		Definitions: definitions, DefaultTarget: "coder", Skills: schema.SkillSettings{Find: true, Target: "coder"},
+		Targets: map[string]schema.TargetSettings{"coder": {Agent: true, HasWorkspace: true}},
+	}
+}
+
+func keysOf(cases []*schema.Case) string {
+	var keys []string
+	for _, c := range cases {
+		keys = append(keys, c.Key)
+	}
+	return strings.Join(keys, " ")
+}
+
+// TestFindSkills: evals are found next to skills and nowhere else, whatever the folder of
+// definitions is, and no other file of a dot folder or of evals/ is a definition.
+func TestFindSkills(t *testing.T) {
+	const md, other = "---\nname: x\n---\n", `{"name": "n", "initial_message": "Hello", "expected_outcomes": {"a": "b"}}`
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		keys  string
+		// problems are parts of what is said.
+		problems string
+	}{
+		{"below skills", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": oneEval}, "skills/a#1", ""},
+		{"of Claude", map[string]string{".claude/skills/a/SKILL.md": md, ".claude/skills/a/evals/evals.json": oneEval}, ".claude/skills/a#1", ""},
+		{"of agents", map[string]string{".agents/skills/a/SKILL.md": md, ".agents/skills/a/evals/evals.json": oneEval}, ".agents/skills/a#1", ""},
+		{"of GitHub", map[string]string{".github/skills/a/SKILL.md": md, ".github/skills/a/evals/evals.json": oneEval}, ".github/skills/a#1", ""},
+		{"in a folder of its name", map[string]string{"a/SKILL.md": md, "a/evals/evals.json": oneEval}, "a#1", ""},
+		{"in the root", map[string]string{"SKILL.md": md, "evals/evals.json": oneEval}, "x#1", ""},
+		{"of a plugin", map[string]string{"plugins/p/skills/a/SKILL.md": md, "plugins/p/skills/a/evals/evals.json": oneEval}, "plugins/p/skills/a#1", ""},
+		{"in two places", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": oneEval, "dist/a/SKILL.md": md, "dist/a/evals/evals.json": oneEval}, "dist/a#1 skills/a#1", ""},
+		{"of another dot folder", map[string]string{".cache/skills/a/SKILL.md": md, ".cache/skills/a/evals/evals.json": oneEval}, "", ""},
+		{"of packages", map[string]string{"node_modules/a/SKILL.md": md, "node_modules/a/evals/evals.json": oneEval}, "", ""},
+		{"of a workspace", map[string]string{"a-workspace/a/SKILL.md": md, "a-workspace/a/evals/evals.json": oneEval}, "", ""},
+		{"of results and fixtures", map[string]string{"skills/a/evals/results/b/SKILL.md": md, "skills/a/evals/results/b/evals/evals.json": oneEval}, "", ""},
+		{"other files of a dot folder", map[string]string{".claude/skills/a/SKILL.md": md, ".claude/skills/a/evals/evals.json": oneEval, ".claude/skills/a/evals/test.json": other, ".claude/test.json": other, "evals/test.json": other, "skills/a/benchmark.json": other}, ".claude/skills/a#1", ""},
+		{"evals of another tool", map[string]string{"evals/evals.json": `{"evals": [{"input": "x"}]}`, "more/evals/evals.json": "[1]"}, "", ""},
+		{"evals with a mistake", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": `{"evals": [`}, "", "skills/a/evals/evals.json:1:11: error"},
+		{"evals of a skill without a list", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": `{"eval": []}`}, "", "skills/a/evals/evals.json:1:1: error: the file has no list of evals"},
+		{"excluded", map[string]string{".gavelignore": "skills/b/\n", "skills/a/SKILL.md": md, "skills/a/evals/evals.json": oneEval, "skills/b/SKILL.md": md, "skills/b/evals/evals.json": oneEval}, "skills/a#1", ""},
+		{"in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/evals.json": oneEval}, "test_definitions/a#1", ""},
+		{"a second file, in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/holdout.json": oneEval}, "test_definitions/a/holdout#1", ""},
+		{"too deep", map[string]string{"1/2/3/4/5/6/7/8/a/SKILL.md": md, "1/2/3/4/5/6/7/8/a/evals/evals.json": oneEval}, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			texts := maps.Clone(tt.files)
+			texts["test_definitions/shop/domain.json"] = `{"id": "shop", "name": "S", "evaluator_id": "keyword"}`
+			texts["test_definitions/shop/level_1/one.json"] = `{"id": "one", "name": "O", "prompt": "p", "expected": {"keywords": ["a"]}}`
+			got := loadBy(t, finding("test_definitions"), texts)
+			want := slices.DeleteFunc(append(strings.Fields(tt.keys), "shop/level_1/one"), func(s string) bool { return s == "" })
+			slices.Sort(want)
+			if keysOf(got.Cases) != strings.Join(want, " ") {
+				t.Errorf("cases %s, want %s", keysOf(got.Cases), want)
+			}
+			var said []string
+			for _, p := range got.Problems {
+				said = append(said, p.String())
+			}
+			if tt.problems == "" && len(said) > 0 || !strings.Contains(strings.Join(said, "\n"), tt.problems) {
+				t.Errorf("problems %q, want %q", said, tt.problems)
+			}
+		})
+	}
+}
+
+// TestSkillsAloneAreEnough: the folder of definitions may be missing where there are
+// skills, and evals that gavel.yaml pins to another format are read as that.
+func TestSkillsAloneAreEnough(t *testing.T) {
+	texts := map[string]string{"skills/a/SKILL.md": "x", "skills/a/evals/evals.json": oneEval}
+	if got := loadBy(t, finding("test_definitions"), texts); keysOf(got.Cases) != "skills/a#1" || len(got.Problems) > 0 {
+		t.Errorf("%s, %v", keysOf(got.Cases), got.Problems)
+	}
+	without := finding("test_definitions")
+	without.Skills.Find = false
+	if got := loadBy(t, without, texts); len(got.Cases) > 0 || len(got.Problems) != 1 || got.Problems[0].Rule != "missing-folder" {
+		t.Errorf("%s, %v", keysOf(got.Cases), got.Problems)
+	}
+	pinned := finding("test_definitions")
+	pinned.Dialects = map[string]string{"skills/**": schema.DialectEvalcase}
+	if got := loadBy(t, pinned, texts); len(got.Cases) > 0 || len(got.Problems) == 0 {
+		t.Errorf("%s, %v", keysOf(got.Cases), got.Problems)
+	}
+}
+
+// TestSkillsUpdate: loading what a change can affect leads to the same as loading all.
+func TestSkillsUpdate(t *testing.T) {
+	settings := finding("test_definitions")
+	first := map[string]string{
+		"skills/a/SKILL.md": "x", "skills/a/references/r.md": "r", "skills/a/evals/evals.json": oneEval,
+		"skills/b/SKILL.md": "x", "skills/b/evals/evals.json": strings.Replace(oneEval, `"p"`, `"p", "files": ["data.csv"]`, 1),
+		"test_definitions/one.yaml": "evalcases: [{id: a, input: i, expected_outcome: o}]\n",
+	}
+	for name, edit := range map[string]map[string]string{
+		"a body":                 {"skills/a/SKILL.md": "y"},
+		"a new reference":        {"skills/a/references/more.md": "m"},
+		"a removed reference":    {"skills/a/references/r.md": ""},
+		"an eval":                {"skills/a/evals/evals.json": strings.Replace(oneEval, `"p"`, `"q"`, 1)},
+		"a broken file":          {"skills/a/evals/evals.json": "{"},
+		"a new skill":            {"c/SKILL.md": "x", "c/evals/evals.json": oneEval},
+		"a removed skill":        {"skills/a/SKILL.md": "", "skills/a/references/r.md": "", "skills/a/evals/evals.json": ""},
+		"a skill without a body": {"skills/a/SKILL.md": ""},
+		"a file that is missing": {"data.csv": "1"},
+		"a nearer one":           {"skills/b/evals/data.csv": "2", "data.csv": "1"},
+		"another definition":     {"test_definitions/two.yaml": "evalcases: [{id: a, input: i, expected_outcome: o}]\n"},
+		"an exclusion":           {".gavelignore": "skills/a\n"},
+	} {
+		texts := maps.Clone(first)
+		snap := scan(t, settings, texts)
+		changed := apply(texts, edit)
+		after := loadBy(t, settings, texts)
+		change, err := snap.Update(t.Context(), fsOf(texts), Options{Settings: settings}, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(state(after.Snapshot()), state(change.Snapshot())); diff != "" {
+			t.Errorf("after %s (-fresh +updated):\n%s", name, diff)
+		}
+		if name != "an exclusion" && change.Files != nil && len(change.Files) > 30 {
+			t.Errorf("%s loads %d files", name, len(change.Files))
+		}
+	}
+}
+
+// TestOneOfManySkills: of 120 skills with two evals each, an edit of one loads that one,
+// and only its cases are built from the edited file.
+func TestOneOfManySkills(t *testing.T) {
+	settings := finding("test_definitions")
+	texts := map[string]string{"test_definitions/one.yaml": "evalcases: [{id: a, input: i, expected_outcome: o}]\n"}
+	for i := range 120 {
+		dir := fmt.Sprintf("skills/s%03d/", i)
+		texts[dir+"SKILL.md"], texts[dir+"scripts/run.py"] = "x", "print()"
+		texts[dir+"evals/evals.json"] = `{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}, {"id": 2, "prompt": "q", "assertions": ["a"]}]}`
+	}
+	snap := scan(t, settings, texts)
+	if got := snap.Totals(); got.Cases != 241 || got.Definitions != 121 {
+		t.Fatalf("%+v", got)
+	}
+	changed := apply(texts, map[string]string{"skills/s007/scripts/run.py": "print(1)"})
+	change, err := snap.Update(t.Context(), fsOf(texts), Options{Settings: settings}, changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := keysOf(change.Result.Cases); got != "skills/s007#1 skills/s007#2" {
+		t.Errorf("an edit of one skill loads %s", got)
+	}
+}
+
+// TestTheSearchEnds with its context, and at its bounds.
+func TestTheSearchEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	files := fstest.MapFS{"skills/a/SKILL.md": {}, "skills/a/evals/evals.json": {Data: []byte(oneEval)}}
+	if _, err := Load(ctx, files, Options{Settings: finding("test_definitions")}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if _, complete, err := searchSkills(t.Context(), files, 3); complete || err != nil {
+		t.Errorf("three of five files and folders are all: %v", err)
+	}
+	if found, complete, err := searchSkills(t.Context(), files, mostSkillEntries); !complete || err != nil || len(found) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
