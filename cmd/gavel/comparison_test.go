@@ -20,8 +20,8 @@ func TestTheComparison(t *testing.T) {
 	)
 	ofFile := regexp.MustCompile(`^(redteam|extensions|default_test): `)
 	rows := regexp.MustCompile("(?m)^\\|([^|]*)\\| `([^`]+)` \\| `([^`]+)` \\|$").FindAllStringSubmatch(page(t, "examples/comparison.md"), -1)
-	if len(rows) != 8 {
-		t.Fatalf("the page has %d rows with a snippet, want 8", len(rows))
+	if len(rows) != 10 {
+		t.Fatalf("the page has %d rows with a snippet, want 10", len(rows))
 	}
 	format := ""
 	for _, row := range rows {
@@ -33,6 +33,9 @@ func TestTheComparison(t *testing.T) {
 		if strings.Contains(format, "`evalcase`") && !strings.HasPrefix(snippet, "default_test") {
 			file, text = "test_definitions/a.yaml", evalcase
 		}
+		if strings.Contains(format, "`skill`") {
+			file, text = "skills/a/evals/evals.json", `{"evals": [{"id": 1, "prompt": "hi", TEST}]}`
+		}
 		top, test := "description: a", snippet
 		if ofFile.MatchString(snippet) {
 			top, test = snippet, "assert: [{type: contains, value: hi}]"
@@ -40,7 +43,7 @@ func TestTheComparison(t *testing.T) {
 		text = strings.NewReplacer("TOP", top, "TEST", test).Replace(text)
 		dir := t.TempDir()
 		gittest.Init(t, dir, "master")
-		gittest.Commit(t, dir, map[string]string{"gavel.yaml": judge, "test_definitions/.keep": "\n", file: text})
+		gittest.Commit(t, dir, map[string]string{"gavel.yaml": judge, "test_definitions/.keep": "\n", "skills/a/SKILL.md": "Greet.\n", file: text})
 		stdout, stderr, _ := gavel(t, dir, "validate")
 		if flat := strings.Join(strings.Fields(stdout), " "); !strings.Contains(flat, want) || strings.Contains(flat, "unknown field") {
 			t.Errorf("%s is answered without %q:\n%s%s", text, want, stdout, stderr)

@@ -30,7 +30,7 @@ var kinds = map[string]string{
 // definitions, and the kinds of files of the domain dialect: domain/test and so
 // on.
 func Formats() []string {
-	return append([]string{schema.DialectTestcase, schema.DialectPromptval, schema.DialectDomain, schema.DialectEvalcase, schema.DialectMatrix, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
+	return append([]string{schema.DialectTestcase, schema.DialectPromptval, schema.DialectDomain, schema.DialectEvalcase, schema.DialectMatrix, schema.DialectSkill, FormatConfig, FormatServer, FormatChecks}, slices.Sorted(maps.Keys(kinds))...)
 }
 
 // FormatCUE returns a format as the CUE that its files are checked with.
@@ -66,7 +66,7 @@ var schemaKeyForm = shape.JSON{"type": []string{"string", "null"}, "description"
 
 // withSchemaKey has the whole files of a format take a $schema.
 func withSchemaKey(file, defs shape.JSON) {
-	for _, form := range []any{file, defs["Testcase"], defs["Promptval"], defs["Matrix"], defs["Config"], defs["Server"]} {
+	for _, form := range []any{file, defs["Testcase"], defs["Promptval"], defs["Matrix"], defs["Skill"], defs["Config"], defs["Server"]} {
 		form, _ := form.(shape.JSON)
 		if properties, ok := form["properties"].(shape.JSON); ok {
 			properties[schemaKey] = schemaKeyForm
@@ -116,6 +116,8 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 		return listOr(shape.JSON{"items": w.Ref("#Evalcase")}, suite)
 	case schema.DialectMatrix:
 		return w.Ref("#Matrix")
+	case schema.DialectSkill:
+		return w.Ref("#Skill")
 	case schema.DialectDomain:
 		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{
 			"anyOf": []shape.JSON{testSchema(w), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},

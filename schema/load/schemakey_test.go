@@ -65,6 +65,7 @@ func TestTheSchemaKeyElsewhere(t *testing.T) {
 func TestTheSchemaKeyInEditors(t *testing.T) {
 	texts := map[string]string{
 		schema.DialectMatrix:    `{"$schema": "x", "prompts": ["a"], "providers": ["x"], "tests": [{"assert": [{"type": "contains", "value": "y"}]}]}`,
+		schema.DialectSkill:     `{"$schema": "x", "evals": [{"id": 1, "prompt": "x", "assertions": ["y"]}]}`,
 		schema.DialectTestcase:  `{"$schema": "x", "name": "x"}`,
 		schema.DialectPromptval: `{"$schema": "x", "test_type": "agent", "name": "bot", "user_input": "x", "testing_prompt": "y"}`,
 		schema.DialectEvalcase:  `{"$schema": "x", "evalcases": [{"id": "x", "expected_outcome": "y", "input": "z"}]}`,

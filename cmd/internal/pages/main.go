@@ -36,6 +36,7 @@ var pages = []page{
 	{"examples/formats/domain.md", "schema/domain.cue"},
 	{"examples/formats/evalcase.md", "schema/evalcase.cue"},
 	{"examples/formats/matrix.md", "schema/matrix.cue"},
+	{"examples/formats/skill.md", "schema/skill.cue"},
 	{"examples/formats/checks.md", "schema/checks.cue"},
 }
 
