@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/examples"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // agentName and judgeName are the names of the targets in gavel.yaml.
@@ -31,7 +32,7 @@ func configText(a Answers) string {
 		fmt.Fprintf(&b, "# The folder with the tests.\ndefinitions: %s\n\n", quoted(a.Definitions))
 	}
 	if a.Agent.Provider == "" {
-		return b.String() + ownText(a)
+		return b.String() + ownText(a) + skillsText(a)
 	}
 	name := agentName
 	if a.Agent.Provider == config.Mock {
@@ -51,8 +52,26 @@ func configText(a Answers) string {
       - reply: I do not know that.
 `)
 	b.WriteString(aliasesText(a, name))
-	b.WriteString(judgeText(a))
+	b.WriteString(judgeText(a) + skillsText(a))
 	return b.String()
+}
+
+// skillsText returns the lines that have the evals of skills run. A command is taken for a
+// coding agent where there are no other tests.
+func skillsText(a Answers) string {
+	skills := 0
+	for _, d := range a.Existing {
+		if d.Dialect == schema.DialectSkill {
+			skills++
+		}
+	}
+	switch {
+	case skills == 0:
+		return ""
+	case skills == len(a.Existing) && a.Agent.Provider == config.Command:
+		return "\n# The target that runs the evals of skills: it finds the skill in the folder that it\n# starts in.\nskills: {target: " + agentName + "}\n"
+	}
+	return "\n# The evals of skills are listed and not run, until a target is named that starts a\n# coding agent:\n# skills: {target: coder}\n"
 }
 
 // ownText returns the lines of a judge, where the definitions name what they test.

@@ -84,7 +84,10 @@ func matchers(a Answers, extensions ...string) []matcher {
 		add("domain/evaluator", root+"/evaluators/*.*")
 		add("domain/tool", root+"/tools/*.*")
 	}
-	others := slices.DeleteFunc(formats, func(f string) bool { return f == schema.DialectDomain })
+	if slices.Contains(formats, schema.DialectSkill) && slices.Contains(extensions, "json") {
+		out = append(out, matcher{schema.DialectSkill, []string{"**/evals/evals.json"}})
+	}
+	others := slices.DeleteFunc(formats, func(f string) bool { return f == schema.DialectDomain || f == schema.DialectSkill })
 	for _, format := range others {
 		if len(others) == 1 && len(a.rootFiles()) == 0 {
 			add(format, root+"/**/*.*", "!**/*.checks.*", "!**/domain.*", "!**/level_*/*.*", "!"+root+"/evaluators/*.*", "!"+root+"/tools/*.*")

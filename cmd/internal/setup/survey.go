@@ -60,7 +60,7 @@ func Explore(ctx context.Context, fsys fs.FS, opts SurveyOptions) (*Survey, erro
 	if err := out.root(fsys); err != nil {
 		return nil, err
 	}
-	found, err := load.Scan(ctx, fsys, load.Options{Settings: schema.Settings{Definitions: opts.Definitions, RootFiles: opts.RootFiles}})
+	found, err := load.Scan(ctx, fsys, load.Options{Settings: schema.Settings{Definitions: opts.Definitions, RootFiles: opts.RootFiles, Skills: schema.SkillSettings{Find: true}}})
 	if err != nil {
 		return nil, err
 	}
