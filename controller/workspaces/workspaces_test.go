@@ -317,3 +317,25 @@ func TestFromFolder(t *testing.T) {
 		}
 	}
 }
+
+// TestSkill: the skill is where agents look for skills, and its files are none of what the
+// agent changed.
+func TestSkill(t *testing.T) {
+	at := place(t)
+	write(t, filepath.Join(at.Tree, "skills", "pdf", "SKILL.md"), "Read.\n")
+	write(t, filepath.Join(at.Tree, "skills", "pdf", "evals", "evals.json"), "answers\n")
+	s := workspaces.New(&schema.Workspace{
+		Skill:  &schema.WorkspaceSkill{Name: "pdf-reader", Dir: "skills/pdf", Files: []schema.WorkspaceFile{known("SKILL.md", "Read.\n")}},
+		Staged: []schema.StagedFile{{WorkspaceFile: known("in.txt", "old\n"), From: "shop/old.txt"}},
+	}, nil)
+	dir := open(t, s, at)
+	got := strings.Fields(agent(t, at, dir, "find . -type f | sort; echo new >out.txt"))
+	want := []string{"./.agents/skills/pdf-reader/SKILL.md", "./.claude/skills/pdf-reader/SKILL.md", "./in.txt"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the workspace (-want +got):\n%s", diff)
+	}
+	changes, err := s.Changes(t.Context())
+	if err != nil || len(changes.Files) != 1 || changes.Files[0].Path != "out.txt" {
+		t.Errorf("changes %+v, %v", changes, err)
+	}
+}
