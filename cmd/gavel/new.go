@@ -126,14 +126,14 @@ func complete(ctx context.Context, a *App, w *workspace, cfg *config.Config, c *
 }
 
 // usualFormat returns the format of a new case: its folder's, else that of most
-// definitions; empty without any.
+// definitions; empty without any. The evals of skills are none of them.
 func usualFormat(found *load.Snapshot, key string) string {
 	if (setup.Case{Format: schema.DialectDomain, Key: key}).Mistake() == "" {
 		return schema.DialectDomain
 	}
 	counts, most := map[string]int{}, ""
 	for d := range found.Definitions {
-		if d.Dialect == "" || d.Dialect == schema.DialectDomain {
+		if d.Dialect == "" || d.Dialect == schema.DialectDomain || d.Dialect == schema.DialectSkill {
 			continue
 		}
 		if counts[d.Dialect]++; counts[d.Dialect] > counts[most] {

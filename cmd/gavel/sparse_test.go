@@ -56,3 +56,22 @@ func TestCheckoutsOfGit(t *testing.T) {
 		})
 	}
 }
+
+// TestSparseSkills: evals that a sparse checkout leaves out are missed, and other files in
+// folders of skills are not.
+func TestSparseSkills(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ left, says string }{
+		{"more/csv/evals/evals.json", "the sparse checkout leaves out 1 definition, such as more/csv/evals/evals.json: run git sparse-checkout add test_definitions promptfooconfig.json promptfooconfig.yaml promptfooconfig.yml .gavelignore tools more/csv,"},
+		{"skills/notes.md", ""},
+	} {
+		dir := filepath.Join(t.TempDir(), "r")
+		gittest.Run(t, t.TempDir(), "init", "-q", "-b", "main", dir)
+		gittest.Commit(t, dir, map[string]string{"gavel.yaml": "version: 1\ntargets: {bot: {provider: mock, replies: [{echo: true}]}}\n", "csv/SKILL.md": "x", "csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`, tt.left: `{"evals": [{"id": 1, "prompt": "p"}]}`})
+		gittest.Run(t, dir, "reset", "-q", "--hard")
+		gittest.Run(t, dir, "sparse-checkout", "set", "csv")
+		if _, stderr, code := gavel(t, dir, "validate"); !strings.Contains(stderr, tt.says) || (code == exitUsage) != (tt.says != "") {
+			t.Errorf("without %s: %d, %s", tt.left, code, stderr)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
+	"github.com/gavel-evals/gavel/schema/skill"
 )
 
 // A workspace is the repository in which the command was started.
@@ -71,8 +73,16 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := load.Folders(w.Files, cfg.Settings())
-	left, err := w.Repo.LeftOut(append(folders, a.ConfigFile))
+	folders := load.Folders(w.Files, withoutSkills(cfg.Settings()))
+	left, err := w.Repo.LeftOut([]string{"."})
+	left = slices.DeleteFunc(left, func(name string) bool {
+		return !skill.IsNamed(name) && !covered(append(slices.Clip(folders), a.ConfigFile), name)
+	})
+	for _, name := range left {
+		if dir := path.Dir(path.Dir(name)); skill.IsNamed(name) && !covered(folders, name) {
+			folders = append(folders, dir)
+		}
+	}
 	switch {
 	case err != nil:
 		err = usageError("%w", err)
@@ -81,6 +91,17 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 			textfmt.Count(len(left), "definition"), left[0], strings.Join(folders, " "))
 	}
 	return cfg, problems, err
+}
+
+// withoutSkills returns settings by which no skills are looked for.
+func withoutSkills(s schema.Settings) schema.Settings {
+	s.Skills.Find = false
+	return s
+}
+
+// covered reports whether a file is in one of some folders, or is one of them.
+func covered(folders []string, name string) bool {
+	return slices.ContainsFunc(folders, func(dir string) bool { return gitrepo.Covers(path.Clean(dir), name) })
 }
 
 // Worktree returns the working tree as a state. The errors of a gavel.yaml are printed

@@ -56,6 +56,7 @@ type catalogCache struct {
 // the definition folders has changed. If few files have changed, it loads only these. m
 // marks the files.
 func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings schema.Settings) (*catalog, error) {
+	settings.Skills = schema.SkillSettings{} // which forms do not edit
 	now := m.state(fsys, settings)
 	c.mu.Lock()
 	defer c.mu.Unlock()
