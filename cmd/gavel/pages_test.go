@@ -354,6 +354,23 @@ func TestThePageOnCostsLimits(t *testing.T) {
 	}
 }
 
+// TestThePageOnPassShares: the shares of the page decide as the page says, over the first of
+// the samples.
+func TestThePageOnPassShares(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^```yaml\\n(pass:\\n.*?)^```$").FindStringSubmatch(page(t, "examples/evaluators.md"))[1]
+	s := scenario{
+		name: "pass shares", base: shopOf("a b", map[string]string{"gavel.yaml": usual(block), at("b"): asks("b", "say nothing", "b!")}), answer: echo,
+		head: map[string]string{at("a"): asks("a", "now say a", "a!"), at("b"): asks("b", "now say nothing", "b!")},
+		want: outcome{
+			gate: "pass", reason: "no case regressed", cases: map[string]string{key("a"): "pass unchanged", key("b"): "fail unchanged"},
+			calls: map[string]int{"Be kind. | now say a": 8, "Be kind. | say a": 8, "Be kind. | now say nothing": 3, "Be kind. | say nothing": 3},
+		},
+	}
+	if diff := newPassage(t, s, columns[2]).through(); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // fenced are the commands in the blocks of a page.
 func fenced(page string) []string {
 	var out []string

@@ -77,9 +77,30 @@ func writeHead(b *strings.Builder, x Case) {
 	}
 	if x.Decision != nil {
 		fmt.Fprintf(b, "  %s %s: %s\n", x.Decision.Verdict, textfmt.OutOf(x.Decision.Score, x.scale), textfmt.Line(x.Decision.Reason))
+		writeShare(b, x.Decision.PassShare)
 		writeAttempts(b, x)
 	}
 }
+
+// writeShare writes pass^k of a case that asks for a share of its samples. The counts are in
+// the reason.
+func writeShare(b *strings.Builder, share *verdict.PassShare) {
+	if share == nil {
+		return
+	}
+	fmt.Fprintf(b, "  %d of %d samples pass, %d of %d must\n ", share.Passes, share.Samples, share.Need, share.Of)
+	for k, chance := range share.PassK {
+		if k == mostPowers {
+			b.WriteString(" …")
+			break
+		}
+		fmt.Fprintf(b, " pass^%d %.3f", k+1, chance)
+	}
+	b.WriteString("\n")
+}
+
+// mostPowers is how many of the values pass^k are written.
+const mostPowers = 10
 
 // writePlan writes the next run's action for the case, and its past cost.
 func writePlan(b *strings.Builder, x Case) {

@@ -95,6 +95,10 @@ func TestRead(t *testing.T) {
 		{"reuse is off", "", ledger.Scope{Trust: historyBase, Nothing: true}, ledger.HistoryAsk{Case: historyCase}},
 		{"two iterations", "fp", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 2})}},
 		{"three iterations", "f", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 3})}},
+		{"one pass of two, cut where it is known", "ppp", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 2, PassShare: .5})}},
+		{"both of two", "fp", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 2, PassShare: 1})}},
+		{"three of four", "p", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 4, PassShare: .75})}},
+		{"four of five, which is open", "", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 5, PassShare: .8})}},
 		{"rerun when it fails", "", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 1, Retry: &schema.Retry{Most: 1}})}},
 	} {
 		if got := s.read(tt.scope, tt.ask); got != tt.want {

@@ -131,7 +131,7 @@ func Compare(in Input) *Report {
 	r.Labels = labels(r.Cases, pairs)
 	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
-	r.Costs = costs(pairs)
+	r.Costs, r.PassK = costs(pairs), passK(pairs)
 	if in.Noise != nil && in.Noise.Power != nil && in.Noise.Power.Cases > 0 {
 		r.Power = in.Noise.Power
 	}
@@ -279,6 +279,7 @@ func (in *Input) row(p pair) Row {
 		row.Evaluators = evaluatorScores(p.head.Result.Evaluators)
 		row.AsksNothing = p.plan.Head != nil && p.plan.Head.AsksNothing
 		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
+		row.PassShare = p.head.Result.PassShare
 		row.UnknownVersion = p.plan.Unversioned
 		if p.plan.Unversioned && p.head.Reused && !p.head.Judged.IsZero() {
 			row.JudgedAt = &p.head.Judged

@@ -70,6 +70,8 @@ type Report struct {
 	Remeasured *Noise `json:"remeasured,omitempty"`
 	// Costs compare what the answers of both sides took; absent if no case was asked again.
 	Costs *Costs `json:"costs,omitempty"`
+	// PassK is pass^k over the cases with a pass share; absent without one.
+	PassK *PassK `json:"pass_k,omitempty"`
 	// Power is what this comparison could have seen; absent if something got worse, or nothing
 	// is left to chance.
 	Power *power.Statement `json:"power,omitempty"`
@@ -181,6 +183,8 @@ type Row struct {
 	// Comparison is the A/B comparison of its prompt with a second one.
 	Attempts   []verdict.Attempt   `json:"attempts,omitempty"`
 	Comparison *verdict.Comparison `json:"comparison,omitempty"`
+	// PassShare has the counts of a case that asks for a share of its samples.
+	PassShare *verdict.PassShare `json:"pass_share,omitempty"`
 	// UnknownVersion means that the agent's version behind the verdict is unknown.
 	// JudgedAt is then present for a reused verdict, and is the time of the request to
 	// the agent.

@@ -199,6 +199,6 @@ func outcome(row *Row) (o Outcome, ok bool) {
 		o.Result = verdict.Result{Verdict: verdict.Error, Reason: *row.Error}
 		return o, true
 	}
-	o.Result = verdict.Result{Verdict: *row.Verdict, Score: row.Score, Samples: row.Samples, Reason: row.VerdictReason, NoThreshold: row.NoThreshold}
+	o.Result = verdict.Result{Verdict: *row.Verdict, Score: row.Score, Samples: row.Samples, Reason: row.VerdictReason, NoThreshold: row.NoThreshold, PassShare: row.PassShare}
 	return o, true
 }

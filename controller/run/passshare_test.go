@@ -139,3 +139,28 @@ func TestAComparedPromptTakesAllSamples(t *testing.T) {
 		t.Errorf("%d calls, %s", len(bot.asked), fmt.Sprintf("%+v %+v", got.Comparison, got.PassShare))
 	}
 }
+
+// TestAJudgesErrorIsMadeUpFor: the verdict is stored although a sample was not judged, and a
+// lower share is decided over the judged samples, without judging that sample.
+func TestAJudgesErrorIsMadeUpFor(t *testing.T) {
+	tr := newAttemptsFixture(t)
+	judge := tr.judge.answer
+	tr.marks["old"] = []int{8}
+	tr.judge.answer = func(n int, req target.Request) (target.Reply, error) {
+		if n == 0 {
+			return target.Reply{}, &target.Error{Target: "judge", Message: "gone"}
+		}
+		return judge(n, req)
+	}
+	c := numeric()
+	c.Policy.Demand(schema.PassShare{Share: .75, Samples: 4})
+	out := tr.hold(t, c)
+	if out.Result.Verdict != verdict.Pass || tr.calls() != "4 4 0" || !tr.decided(t, c) {
+		t.Errorf("%+v after the calls %s; stored: %t", out.Result, tr.calls(), tr.decided(t, c))
+	}
+	lower := numeric()
+	lower.Policy.Demand(schema.PassShare{Share: .5, Samples: 4})
+	if again := tr.hold(t, lower); again.Result.Verdict != verdict.Pass || again.Result.PassShare.Passes != 3 || tr.calls() != "4 4 0" {
+		t.Errorf("%+v after the calls %s", again.Result, tr.calls())
+	}
+}

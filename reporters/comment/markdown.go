@@ -86,6 +86,9 @@ func (c *comment) render() string {
 	c.line(Marker)
 	c.line("### " + c.headline())
 	c.line(c.scoreLine())
+	if said := c.r.PassK.String(); said != "" {
+		c.line(textfmt.Markdown("P"+said[1:]+".", 200))
+	}
 	if said := reporters.Answers(c.r); said != "" {
 		c.line(textfmt.Markdown("A"+said[1:], 600))
 	}

@@ -69,6 +69,9 @@ func Facts(r *report.Report) []Fact {
 	out = append(out, Fact{"cases", textfmt.Int(int64(r.Summary.Cases)), reporters.Effort(r)})
 	calls, rest, _ := strings.Cut(reporters.Cost(r), ", ")
 	out = append(out, Fact{"effort", calls, rest})
+	if r.PassK != nil {
+		out = append(out, Fact{"pass^k", "", r.PassK.String()})
+	}
 	if changes := r.Costs.Changes(); len(changes) > 0 {
 		out = append(out, Fact{"answers", changes[0], strings.Join(changes[1:], " · ")})
 	}

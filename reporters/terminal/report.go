@@ -308,6 +308,7 @@ func (p *page) summary(r *report.Report) {
 	case r.Summary.Score != nil:
 		fmt.Fprintf(p, "score %s%s\n", textfmt.Score(s.Score, 3), reporters.DespiteFailures(r, s.Score))
 	}
+	p.paragraph(margin{}, r.PassK.String(), "")
 	p.paragraph(margin{}, reporters.Answers(r), "")
 	p.paragraph(margin{}, reporters.Seen(r), dim)
 	p.paragraph(margin{}, reporters.Cost(r), "")
