@@ -21,7 +21,7 @@ import (
 var varying = regexp.MustCompile(`run=\S+|[0-9a-f]{16,}|\d+(\.\d+)? ?(ms|s)\b|\d{4}-\d\d-\d\dT\S+`)
 
 // repeated are the values that differ if another controller has judged a part before.
-var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|(none|\d) of 3 cases re(run|-judged) · |(3 new|no affected) cases · `)
+var repeated = regexp.MustCompile(`\d+ calls?, …(; reuse saved \d+ calls?)?|(none|\d) of 3 cases re(run|-judged|-decided) · |(3 new|no affected) cases · `)
 
 // published is all that a forge has of a pull request, in the order in which it was
 // written, the statuses of each context by themselves: a controller that ends leaves what

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
+	"github.com/gavel-evals/gavel/controller/run"
 )
 
-var errLeadLost = errors.New("the connection to the database was lost, and another controller may lead")
+var errLeadLost = fmt.Errorf("the connection to the database was lost, and another controller may lead: %w", run.ErrHandedOver)
 
 // lead serves with a database while no other controller does, and waits while one does,
 // until ctx is cancelled.

@@ -151,6 +151,9 @@ type Cancelled struct {
 	// Resumes means that the head is judged later. A head with a stored verdict then keeps
 	// it, unless its statuses are pending.
 	Resumes bool
+	// Err is the cause, where the run ends in another way for it, such as
+	// [run.ErrHandedOver]; nil for others.
+	Err error
 }
 
 // drainTimeout bounds the forge's time for writes after the end of a context.
@@ -182,6 +185,9 @@ func lasting(ctx context.Context) (late context.Context, cancel context.CancelFu
 
 // Error returns the reason.
 func (a *Cancelled) Error() string { return a.Reason }
+
+// Unwrap returns the cause.
+func (a *Cancelled) Unwrap() error { return a.Err }
 
 // whyCancelled returns the reason for cancelling, or an empty string.
 func whyCancelled(ctx context.Context) string {

@@ -63,10 +63,24 @@ func (c *caseRun) acquireLease(ctx context.Context) (_ context.Context, release 
 	}, nil
 }
 
-// drainCalls returns when a cancelled case's running calls must be cancelled. If
-// another run wants their replies, they are finished: that run takes over the lease and
-// continues after them.
+// ErrHandedOver is the cause of the end of a run that another process goes on with.
+var ErrHandedOver = errors.New("another process goes on with the run")
+
+// handover bounds how long the calls of a run that is handed over may take to their end.
+const handover = 30 * time.Second
+
+// drainCalls returns when a cancelled case's running calls must be cancelled. They are
+// finished if the run is handed over, since they would be paid for again, or if another
+// run wants their replies: that run takes over the lease and continues after them.
 func (c *caseRun) drainCalls(ctx context.Context, done <-chan struct{}) {
+	if errors.Is(context.Cause(ctx), ErrHandedOver) {
+		select {
+		case <-done:
+		case <-c.hold.lease.Lost():
+		case <-c.runner.cfg.Clock.After(handover):
+		}
+		return
+	}
 	wanted, err := c.runner.handle.Release(context.WithoutCancel(ctx), c.job.Digests.E)
 	if err != nil || !wanted {
 		return

@@ -149,3 +149,23 @@ func TestACancelledCallIsFinishedForAnotherRun(t *testing.T) {
 		t.Errorf("the other run after %d calls: %+v", len(h.asked), out)
 	}
 }
+
+// TestARunThatIsHandedOverKeepsItsReplies: a call that was sent is finished and stored, no
+// other is sent, and the run that goes on pays for nothing twice.
+func TestARunThatIsHandedOverKeepsItsReplies(t *testing.T) {
+	h, a := newPatient(), greeting("a")
+	two := fixtures(t, 2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	first := make(chan run.Outcome, 1)
+	go func() { first <- two[0].run(ctx, t, h, a)[0] }()
+	<-h.asking
+	cancel(fmt.Errorf("the lead was lost: %w", run.ErrHandedOver))
+	time.Sleep(50 * time.Millisecond) // by now a call that is given up is over
+	h.answer <- true
+	if out := <-first; !out.Stopped || out.Spent.Calls != 1 {
+		t.Errorf("the run that was handed over: %+v", out)
+	}
+	if out := two[1].run(t.Context(), t, h, a)[0]; out.Result.Verdict != verdict.Pass || out.Spent.Calls != 0 || len(h.asked) != 1 {
+		t.Errorf("the run that goes on, after %d calls: %+v", len(h.asked), out)
+	}
+}

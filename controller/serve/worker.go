@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/tracing"
 )
@@ -194,7 +195,11 @@ type cancellation struct {
 // why returns the reason for which the run of a key has to end.
 func (w *worker) why(ctx context.Context, key Key) *review.Cancelled {
 	if !errors.Is(context.Cause(ctx), reconcile.ErrSuperseded) {
-		return &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout, Resumes: true}
+		stopped := &review.Cancelled{Reason: "gavel was stopped; judging resumes when it restarts", Within: w.cfg.ShutdownTimeout, Resumes: true}
+		if errors.Is(context.Cause(ctx), run.ErrHandedOver) {
+			stopped.Err = run.ErrHandedOver
+		}
+		return stopped
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

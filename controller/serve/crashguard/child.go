@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
+	"github.com/gavel-evals/gavel/controller/run"
 )
 
 // A Job is a commit to judge.
@@ -66,6 +67,8 @@ const (
 	fetched, judging, looked = "fetched", "judging", "looked"
 	// lastWords bounds the final message of a process.
 	lastWords = 300
+	// lastCalls is how long a child stores replies after its parent has gone.
+	lastCalls = 10 * time.Second
 )
 
 // Run judges a commit in a child with limits. It calls fetched once, when the child no
@@ -98,6 +101,7 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	cmd := exec.CommandContext(inner, program, childArg)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.WaitDelay = 10 * time.Second
+	handedOver := func() bool { return errors.Is(context.Cause(ctx), run.ErrHandedOver) }
 	apart(cmd)
 	said := &tail{}
 	cmd.Stderr = said
@@ -107,6 +111,12 @@ func Run(ctx context.Context, job Job, fetched func()) (Outcome, error) {
 	}
 	// It stays open: its end tells the child that the parent has stopped waiting.
 	defer stdin.Close()
+	cmd.Cancel = func() error {
+		if handedOver() {
+			return stdin.Close() // the child stores the replies to calls that it has sent
+		}
+		return cmd.Process.Kill()
+	}
 	steps := &lines{fetched: fetched, judging: func() { late.Stop() }}
 	cmd.Stdout = steps
 	if err := cmd.Start(); err != nil {
@@ -194,14 +204,18 @@ func ServeChild(judge func(ctx context.Context, job Job, steps Steps) (run strin
 		return true
 	}
 	debug.SetMemoryLimit(int64(job.Memory / 4 * 3))
+	ctx, end := context.WithCancelCause(context.Background())
 	go func() {
-		// Nothing more arrives: this read ends when the parent has gone.
+		// Nothing more arrives: this read ends when the parent has gone. Another process
+		// goes on, and pays once more for each call that is not stored.
 		_, _ = io.Copy(io.Discard, os.Stdin)
+		end(&review.Cancelled{Reason: "the server has gone", Resumes: true, Err: run.ErrHandedOver})
+		time.Sleep(lastCalls)
 		os.Exit(0)
 	}()
 	// An error is found again, and reported, when the server looks at the commit.
-	run, _ := judge(context.Background(), job, Steps{func() { fmt.Println(fetched) }, func() { fmt.Println(judging) }})
-	fmt.Println(strings.TrimSpace(looked + " " + run))
+	stored, _ := judge(ctx, job, Steps{func() { fmt.Println(fetched) }, func() { fmt.Println(judging) }})
+	fmt.Println(strings.TrimSpace(looked + " " + stored))
 	return true
 }
 
