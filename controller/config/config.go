@@ -200,6 +200,10 @@ type Target struct {
 	PromptArgument bool `json:",omitempty"`
 	// TakesRow says that a command gets the row of a matrix.
 	TakesRow bool `json:",omitempty"`
+	// CodingAgent is the coding agent that a command target starts, by its name in
+	// [codingagent.Lookup]; empty for other programs. Bounds are its own.
+	CodingAgent string `json:",omitempty"`
+	Bounds      Bounds `json:",omitzero"`
 	// OutputVersion is the version of how the output of a program of AgentV is read; 0 for
 	// other targets.
 	OutputVersion int `json:",omitempty"`
@@ -282,6 +286,12 @@ func (t Target) Deployed() bool {
 
 // TakesImages reports whether the file says that the target takes images.
 func (t Target) TakesImages() bool { return t.AcceptsImages != nil && *t.AcceptsImages }
+
+// Bounds are the bounds that a coding agent keeps by itself; 0 for none.
+type Bounds struct {
+	Turns int     `json:"turns"`
+	USD   float64 `json:"usd"`
+}
 
 // A MockReply is one line of a mock target.
 type MockReply struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -91,6 +92,7 @@ type targetForm struct {
 	Env         []string                   `json:"env"`
 	Prompt      string                     `json:"prompt"`
 	Row         bool                       `json:"row"`
+	Bounds      Bounds                     `json:"bounds"`
 	Path        string                     `json:"path"`
 	Replies     []struct {
 		Match     string   `json:"match"`
@@ -331,7 +333,7 @@ func (f targetForm) target(name string) Target {
 	t := Target{
 		Name: name, Provider: f.Provider, Kind: f.Kind, Declared: f.Kind != "",
 		URL: f.URL, Model: f.Model, BaseURL: strings.TrimRight(f.BaseURL, "/"), API: f.API, APIKeyEnv: f.APIKeyEnv,
-		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", TakesRow: f.Row, Path: f.Path,
+		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", TakesRow: f.Row, Path: f.Path, Bounds: f.Bounds,
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
 		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
@@ -390,6 +392,10 @@ func (t *Target) fill() {
 		t.Preset, t.Provider, t.KeyHeader = server.Name, OpenAI, server.Header
 		t.BaseURL, t.APIKeyEnv = cmp.Or(t.BaseURL, server.BaseURL), cmp.Or(t.APIKeyEnv, server.KeyEnv)
 	}
+	if agent, ok := codingagent.Lookup(t.Provider); ok {
+		t.CodingAgent, t.Provider = agent.Name, Command
+		t.BaseURL, t.APIKeyEnv = cmp.Or(t.BaseURL, agent.Base), cmp.Or(t.APIKeyEnv, agent.DefaultKey())
+	}
 	agent := t.Provider == HTTP || t.Provider == Command
 	if t.Kind == "" {
 		t.Kind = Model
@@ -416,7 +422,7 @@ func (t *Target) fill() {
 			t.Revision = RevisionTemplate
 		}
 	}
-	if t.Provider == Command {
+	if t.Provider == Command && t.CodingAgent == "" {
 		t.Implied = t.Inputs == nil
 		// Files that the command line names are part of the program: ./planner, or
 		// agent.py after python3. Arguments that are not files do not count.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -70,6 +71,11 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	}
 	if t.TakesRow {
 		add("row", "told")
+	}
+	if agent, ok := codingagent.Lookup(t.CodingAgent); ok {
+		add("coding agent", agent.Name)
+		add("driver", strconv.Itoa(codingagent.DriverVersion))
+		add("bounds", encode(t.Bounds))
 	}
 	if t.OutputVersion > 0 {
 		add("output version", strconv.Itoa(t.OutputVersion))

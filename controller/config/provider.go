@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -22,6 +23,11 @@ var providers = map[string]struct{ must, may []string }{
 	Command:   {must: []string{"argv"}, may: []string{"env", "prompt", "row"}},
 	Replay:    {must: []string{"path"}, may: []string{"system_prompt"}},
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
+
+	"claude-code": {may: []string{"model", "base_url", "api_key_env", "env", "bounds"}},
+	"codex":       {may: []string{"model", "api_key_env", "env"}},
+	"copilot":     {may: []string{"model", "api_key_env", "env", "bounds"}},
+	"opencode":    {must: []string{"model", "api_key_env"}, may: []string{"env"}},
 }
 
 // target checks the rules for one target that the schema leaves open.
@@ -42,6 +48,7 @@ func (k *checker) target(t Target) {
 	}
 	k.revision(t)
 	k.format(t)
+	k.codingAgent(t)
 	for i, r := range t.Replies {
 		if _, err := regexp.Compile(r.Match); err != nil {
 			k.Fail("bad-regex", fmt.Sprintf("`match` of reply %d is not a regular expression: %s", i+1, reason(err)),
@@ -75,6 +82,20 @@ func (k *checker) target(t Target) {
 	}
 }
 
+// codingAgent refuses what a coding agent does not have.
+func (k *checker) codingAgent(t Target) {
+	agent, ok := codingagent.Lookup(t.CodingAgent)
+	if !ok {
+		return
+	}
+	if t.Bounds.USD > 0 && !agent.Bounds.USD && agent.Bounds.Turns {
+		k.Fail("foreign-field", fmt.Sprintf("%s has no bound on money", agent.Name), "remove usd; the budget of gavel.yaml is kept all the same", "targets", t.Name, "bounds", "usd")
+	}
+	if t.Price != nil && !agent.Priced {
+		k.Fail("foreign-field", fmt.Sprintf("%s does not report the tokens of its input, so that a price says nothing about its costs", agent.Name), "remove price", "targets", t.Name, "price")
+	}
+}
+
 // revision demands that the settings for the agent's revision fit together.
 func (k *checker) revision(t Target) {
 	at := func(field string) []any { return []any{"targets", t.Name, field} }
@@ -95,7 +116,8 @@ func (k *checker) revision(t Target) {
 
 // fields demands the fields of the target's provider and refuses the fields of others.
 func (k *checker) fields(t Target) {
-	own, written := providers[t.Provider], cmp.Or(t.Preset, t.Provider)
+	written := cmp.Or(t.Preset, t.CodingAgent, t.Provider)
+	own := providers[cmp.Or(t.CodingAgent, t.Provider)]
 	if server, ok := LookupPreset(t.Preset); ok && t.BaseURL == "" {
 		k.Fail("missing-field", fmt.Sprintf("a target of provider %s needs `base_url`, which differs from account to account", written),
 			"add base_url: "+server.Form, "targets", t.Name)

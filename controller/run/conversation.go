@@ -293,7 +293,11 @@ func (t Target) workspace(c *schema.Case) *workspaces.Session {
 	if !t.Config.HasWorkspace() {
 		return nil
 	}
-	return workspaces.New(c.Drive.Workspace, c.Drive.Messages)
+	definition := c.Drive.Workspace
+	if definition == nil && t.Config.CodingAgent != "" {
+		definition = &schema.Workspace{} // an empty folder
+	}
+	return workspaces.New(definition, c.Drive.Messages)
 }
 
 // root returns the digest by which recordings identify a sample, see [target.Request].

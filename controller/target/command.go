@@ -34,16 +34,26 @@ type command struct {
 	takesRow bool
 	// read reads its output.
 	read func([]byte) (Reply, error)
+	// coder is the coding agent that the program is; nil for other programs.
+	coder *coder
 }
 
 func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	if env.Programs == nil {
 		return nil, errors.New("there is no sandbox to run the command in")
 	}
+	argv, limits := cfg.Argv, sandbox.Limits{}
+	coder, err := newCoder(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	if coder != nil {
+		argv, limits = []string{coder.agent.Program}, coderLimits
+	}
+	// The call's own time is up long before.
+	limits.Output, limits.Time = maxReply, 24*time.Hour
 	p := sandbox.Program{
-		Argv: cfg.Argv, Tree: env.Dir,
-		// The call's own time is up long before.
-		Limits: sandbox.Limits{Output: maxReply, Time: 24 * time.Hour},
+		Argv: argv, Tree: env.Dir, Limits: limits,
 	}
 	for _, name := range cfg.Env {
 		value, ok := env.Lookup(name)
@@ -55,11 +65,14 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply}
+	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply, coder: coder}
 	if cfg.File == "" { // it is in gavel.yaml
 		c.list = "inputs of the target " + cfg.Name
 	}
-	if cfg.OutputVersion > 0 {
+	switch {
+	case coder != nil:
+		c.read = coder.reply
+	case cfg.OutputVersion > 0:
 		c.read = agentvReply
 	}
 	return c, nil
@@ -106,6 +119,9 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 		p.Argv = workspaces.FromFolder(p.Argv, p.Tree)
 		p.Env = append(slices.Clip(p.Env), workspaces.Variables(dir, p.Tree)...)
 	}
+	if c.coder != nil {
+		return c.coder.prepare(p, req), nil
+	}
 	if !c.takesRow {
 		req.Row = nil
 	} else if len(req.Row) == 0 {
@@ -137,6 +153,9 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	case errors.As(err, &failure):
 		// Before it is cut, which could leave half of a secret.
 		failure.Stderr = c.hide(failure.Stderr)
+		if err := c.coder.failure(failure); err != nil {
+			return Reply{}, c.fail(Error{Message: err.Error(), Hint: failure.Hint})
+		}
 		return Reply{}, c.fail(Error{Message: failure.Error(), Hint: c.unset(failure.Stderr)})
 	case ctx.Err() != nil:
 		return Reply{}, c.ended(ctx)

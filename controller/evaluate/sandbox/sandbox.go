@@ -186,6 +186,9 @@ func (b *Box) Mode() Mode { return b.mode }
 // Hides reports whether hidden files are unreadable for programs.
 func (b *Box) Hides() bool { return b.mode != Off && b.canHide() }
 
+// Connects reports whether programs reach the network.
+func (b *Box) Connects() bool { return b.mode == Off || b.policy.Network }
+
 // Missing returns the restrictions that a partial sandbox does not enforce.
 func (b *Box) Missing() []string { return slices.Clone(b.missing) }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// fakeClaude asks a model as Claude Code does, says what it sees, and changes a file.
+const fakeClaude = `#!/usr/bin/env python3
+import json, os, sys, urllib.error, urllib.request
+
+prompt = sys.stdin.read()
+def ask(key, path="/v1/messages"):
+    req = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + path, data=prompt.encode(), headers={"x-api-key": key, "content-type": "application/json"})
+    try:
+        return urllib.request.urlopen(req).read().decode()
+    except urllib.error.HTTPError as e:
+        return str(e.code)
+
+def event(**fields):
+    print(json.dumps(fields), flush=True)
+
+event(type="system", subtype="init", model="claude-x", tools=["Bash"])
+if "fail" in prompt:
+    event(type="result", subtype="error_max_turns", is_error=True, errors=["Reached the maximum of 7 turns"], usage={})
+    sys.exit(1)
+key = os.environ["ANTHROPIC_API_KEY"]
+said = ask(key)
+with open("made.txt", "w") as f:
+    f.write("made of " + prompt)
+event(type="assistant", message={"id": "m1", "content": [{"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "made.txt"}}]}, parent_tool_use_id=None)
+event(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]})
+seen = sorted(os.listdir(".")) + ["home:"] + sorted(os.listdir(os.environ["HOME"]))
+text = " | ".join([said, "stranger " + ask("other"), "elsewhere " + ask(key, "/v1/organizations"), "key " + key, "argv " + " ".join(sys.argv[1:]), " ".join(seen)])
+event(type="result", subtype="success", is_error=False, result=text, total_cost_usd=0.25,
+      usage={"input_tokens": 5, "cache_read_input_tokens": 20, "output_tokens": 7})
+`
+
+// fakeAgents returns a folder with programs that are named like coding agents.
+func fakeAgents(t *testing.T, programs map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range programs {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestClaudeCode: the agent works in a folder of its own in the sandbox, its requests reach
+// the model with the key, which it never has, and what it did is judged and paid for.
+func TestClaudeCode(t *testing.T) {
+	needsPrograms(t, "python3")
+	const real = "sk-ant-real-0123456789"
+	var mu sync.Mutex
+	asked := map[string]int{}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		asked[r.Header.Get("X-Api-Key")+" "+r.URL.Path]++
+		if _, err := io.WriteString(w, "the model heard "+string(body)); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(api.Close)
+	n := &newcomer{T: t}
+	n.checkout, n.after, n.env = t.TempDir(), never, map[string]string{"ANTHROPIC_API_KEY": real}
+	gittest.Init(t, n.checkout, "main")
+	gittest.Commit(t, n.checkout, map[string]string{
+		".gitignore": ".gavel/\n", "README.md": "secret plans\n",
+		"gavel.yaml": "version: 1\ntargets:\n  coder:\n    provider: claude-code\n    model: claude-x\n    bounds: {turns: 7, usd: 0.5}\n    base_url: " + api.URL + "\n",
+		"test_definitions/made.eval.yaml": "tests:\n" +
+			"- {id: works, input: --help me, assertions: [{type: contains, value: the model heard --help me}, {type: contains, value: stranger 401}, {type: contains, value: elsewhere 404}, {type: contains, value: --max-turns 7}]}\n" +
+			"- {id: breaks, input: fail, assertions: [{type: contains, value: x}]}\n",
+	})
+	path := fakeAgents(t, map[string]string{"claude": fakeClaude})
+	n.gavel(exitGate, []string{"run", "--sandbox-path", path}, "1 passed", "claude-code: it says that it failed:", "error_max_turns: Reached the maximum of 7 turns", "1 call, $0.25, 32 tokens")
+	if asked[real+" /v1/messages"] != 1 || len(asked) != 1 {
+		t.Errorf("the model was asked %v", asked)
+	}
+	n.gavel(exitPass, []string{"explain", "made.eval#works"}, "made.txt", "Write", " | made.txt home:")
+	stdout, _, _ := n.call(t, "run", "--json", "--sandbox-path", path)
+	if strings.Contains(stdout, real) {
+		t.Errorf("the key is in the report:\n%s", stdout)
+	}
+}
