@@ -97,3 +97,27 @@ func TestClaudeCode(t *testing.T) {
 		t.Errorf("the key is in the report:\n%s", stdout)
 	}
 }
+
+// TestCodexNeedsTheNetwork: an agent that reaches its model by itself is not started where
+// it cannot, and the error has the line to write; where it can, it has its key.
+func TestCodexNeedsTheNetwork(t *testing.T) {
+	needsPrograms(t, "python3")
+	n := &newcomer{T: t}
+	n.checkout, n.after, n.env = t.TempDir(), never, map[string]string{}
+	gittest.Init(t, n.checkout, "main")
+	gittest.Commit(t, n.checkout, map[string]string{
+		".gitignore":                      ".gavel/\n",
+		"gavel.yaml":                      "version: 1\ntargets: {coder: {provider: codex, model: gpt-y}}\n",
+		"test_definitions/made.eval.yaml": "tests: [{id: works, input: -h, assertions: [{type: contains, value: 'codex exec -h with a key'}]}]\n",
+	})
+	path := fakeAgents(t, map[string]string{"codex": `#!/usr/bin/env python3
+import json, os, sys
+text = "codex %s %s with %s" % (sys.argv[1], sys.stdin.read(), "a key" if os.environ["CODEX_API_KEY"] == "k-12345678" else "another key")
+print(json.dumps({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": text}}))
+print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}))
+`})
+	n.gavel(exitUsage, []string{"run", "--sandbox-path", path}, "the environment variable CODEX_API_KEY is not set, and the target coder needs it")
+	n.env["CODEX_API_KEY"] = "k-12345678"
+	n.gavel(exitUsage, []string{"run", "--sandbox-path", path}, "codex reaches its model by itself", "--sandbox-network")
+	n.gavel(exitPass, []string{"run", "--sandbox-path", path, "--sandbox-network"}, "1 passed", "1 call, 3 tokens")
+}

@@ -48,6 +48,7 @@ func (c *Config) Settings() schema.Settings {
 		}
 		set.Judge, set.File, set.TakesRow = t.JudgeTarget, t.File, t.TakesRow
 		set.Structured, set.HasWorkspace = t.isStructured(), t.HasWorkspace()
+		set.CodingAgent = t.CodingAgent != ""
 		if t.Declared {
 			set.Kind = t.Kind
 		}

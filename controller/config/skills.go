@@ -24,7 +24,7 @@ func (k *checker) skills() {
 				fit = append(fit, name)
 			}
 		}
-		hint := "add a target with provider: command, which starts a coding agent"
+		hint := "add a target with a coding agent, such as provider: claude-code"
 		if len(fit) > 0 {
 			hint = "write " + strings.Join(fit, " or ")
 		}

@@ -84,7 +84,7 @@ func (f *file) runs() (target, skip string) {
 	case f.skill.name == "":
 		return name, "there is no SKILL.md that its prompts could test"
 	case name == "" && !t.CodingAgent:
-		return "", "no coding agent is configured (skills: {target: …} in gavel.yaml)"
+		return "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"
 	case name != "" && s.Targets != nil && !t.HasWorkspace:
 		return name, fmt.Sprintf("the target %s has no folder to work in, in which it would find the skill: name a command", name)
 	}

@@ -371,11 +371,11 @@ func TestTargets(t *testing.T) {
 		target, skip string
 	}{
 		{named("coder", ""), "coder", ""},
-		{named("", ""), "", "no coding agent is configured (skills: {target: …} in gavel.yaml)"},
+		{named("", ""), "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"},
 		{named("", "coder"), "coder", ""},
 		{named("coder", "bot"), "bot", "the target bot has no folder to work in, in which it would find the skill: name a command"},
 		{coding, "", ""},
-		{schema.Settings{}, "", "no coding agent is configured (skills: {target: …} in gavel.yaml)"},
+		{schema.Settings{}, "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"},
 	} {
 		cases, _ := read(t, repository(`{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`), evals, tt.settings)
 		if len(cases) != 1 || cases[0].Target != tt.target || cases[0].Skip != tt.skip {

@@ -13,8 +13,7 @@ import (
 // anthropics/claude-agent-sdk-python reads (message_parser.py).
 var claudeCode = Agent{
 	Name: "claude-code", Program: "claude", Version: "2",
-	Skills: ".claude/skills",
-	Keys:   []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"}, BaseEnv: "ANTHROPIC_BASE_URL", Base: "https://api.anthropic.com",
+	Keys: []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"}, BaseEnv: "ANTHROPIC_BASE_URL", Base: "https://api.anthropic.com",
 	// It refuses to skip permissions as root unless a sandbox is around it, as Gavel's is.
 	// It looks for no updates, and reports nothing to its vendor.
 	Env:    []string{"IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},

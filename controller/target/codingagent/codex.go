@@ -12,7 +12,6 @@ import (
 // codex-rs/exec/src/exec_events.rs.
 var codex = Agent{
 	Name: "codex", Program: "codex", Version: "exec_events.rs of 2026",
-	Skills: ".agents/skills",
 	Keys:   []string{"CODEX_API_KEY"},
 	Priced: true,
 	argv: func(s Settings) []string {

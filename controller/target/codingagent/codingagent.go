@@ -1,5 +1,5 @@
-// Package codingagent knows the coding agents that Gavel starts: their command lines, the
-// folders where they look for skills, and the events that they print.
+// Package codingagent knows the coding agents that Gavel starts: their command lines and
+// the events that they print.
 //
 // It starts nothing. Most callers want [Lookup], then [Agent.Argv] and [Agent.Read].
 package codingagent
@@ -19,8 +19,6 @@ type Agent struct {
 	// Version is what the events were read from: the version of the program, or the
 	// documentation where that names none.
 	Version string
-	// Skills is the folder, within the one that it works in, where it looks for skills.
-	Skills string
 	// Keys are the variables from which it takes its key. The first one is the default of
 	// api_key_env; nil if the variable depends on the model.
 	Keys []string

@@ -12,7 +12,6 @@ import (
 // to 1.0.83.
 var copilot = Agent{
 	Name: "copilot", Program: "copilot", Version: "1.0.70 to 1.0.83",
-	Skills: ".github/skills",
 	Keys:   []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 	Bounds: Bounds{Turns: true},
 	argv: func(s Settings) []string {

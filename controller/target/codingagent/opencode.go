@@ -12,7 +12,6 @@ import (
 // version 1.
 var openCode = Agent{
 	Name: "opencode", Program: "opencode", Version: "1",
-	Skills: ".claude/skills",
 	Env:    []string{"OPENCODE_DISABLE_AUTOUPDATE=1"},
 	Priced: true,
 	argv: func(s Settings) []string {
