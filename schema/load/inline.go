@@ -5,6 +5,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/skill"
 )
 
 // inlineChecks gives the cases of a document the checks that are written in them.
@@ -18,7 +19,7 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 	broken := map[*schema.Case]bool{}
 	for _, way := range casePlaces(doc) {
 		place := append(slices.Clip(way), "checks")
-		if !doc.Has(place...) {
+		if !doc.Has(place...) || def.Dialect == schema.DialectSkill && skill.HasSentences(doc, place...) {
 			continue
 		}
 		before := len(r.Problems)

@@ -105,6 +105,17 @@ func TestSkillsAloneAreEnough(t *testing.T) {
 	}
 }
 
+// TestChecksOfSkills: sentences under checks are criteria, and anything else there is the
+// checks of every format.
+func TestChecksOfSkills(t *testing.T) {
+	for checks, want := range map[string]string{`["It is short"]`: "criteria", `[{"contains": "x"}]`: "checks"} {
+		got := loadBy(t, finding("test_definitions"), map[string]string{"skills/a/SKILL.md": "x", "skills/a/evals/evals.json": `{"evals": [{"id": 1, "prompt": "p", "checks": ` + checks + `}]}`})
+		if len(got.Cases) != 1 || len(got.Problems) > 0 || len(got.Cases[0].Evaluators) != 1 || got.Cases[0].Evaluators[0].Name != want || got.Cases[0].Skip != "" {
+			t.Errorf("%s: %v, %v", checks, got.Cases, got.Problems)
+		}
+	}
+}
+
 // TestSkillsUpdate: loading what a change can affect leads to the same as loading all.
 func TestSkillsUpdate(t *testing.T) {
 	settings := finding("test_definitions")

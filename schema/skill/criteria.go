@@ -14,7 +14,7 @@ import (
 
 // The lists of criteria. A negative one has what must not happen.
 var (
-	positive = []string{"assertions", "expectations", "expected_behavior", "must_have"}
+	positive = []string{"assertions", "expectations", "expected_behavior", "must_have", "deterministic_assertions"}
 	negative = []string{"anti_expectations", "unexpected_behavior", "must_not_have"}
 )
 
@@ -29,10 +29,26 @@ const (
 	mostSentence = 16 << 10
 )
 
+// private are further names of lists of sentences in single collections of evals. Where
+// such a list has anything else, it is of another form, and is not read.
+var private = []string{"checks", "rubric", "rubrics", "criteria", "evaluation_criteria", "success_criteria"}
+
 // unread are private forms of criteria in single collections of evals.
 var unread = []string{
-	"rubric", "deterministic_assertions", "expected_calls", "evaluation_criteria", "routing",
-	"expected_chat_output", "expected_repo_state", "tool_assertions", "trigger_evaluation",
+	"expected_calls", "routing", "expected_chat_output", "expected_repo_state", "tool_assertions", "trigger_evaluation",
+}
+
+// HasSentences reports whether a private list has sentences: texts, or objects that say
+// when they pass.
+func HasSentences(doc *document.Document, at ...any) bool {
+	n := doc.Items(at...)
+	for i := range n {
+		item := document.Place{Doc: doc, Path: append(slices.Clip(at), i)}
+		if !item.IsText() && !item.IsText("pass_if") {
+			return false
+		}
+	}
+	return n > 0
 }
 
 // A judgement collects what is asked of an eval.
@@ -125,7 +141,13 @@ func (e *eval) outputs() []string {
 // lists reads the lists of criteria at a place, and reports whether there are any.
 func (e *eval) lists(j *judgement, at document.Place) bool {
 	found := false
-	for _, name := range slices.Concat(positive, negative) {
+	lists := slices.Clip(positive)
+	for _, name := range private {
+		if HasSentences(at.Doc, at.Way([]any{name})...) {
+			lists = append(lists, name)
+		}
+	}
+	for _, name := range slices.Concat(lists, negative) {
 		prefix := ""
 		if slices.Contains(negative, name) {
 			prefix = avoided
@@ -172,7 +194,7 @@ func (e *eval) criterion(j *judgement, item document.Place, prefix string) bool 
 	case !item.IsObject():
 		e.problems = append(e.problems, item.Problem("wrong-type", "a criterion must be a sentence or an object with one", "write a text"))
 		return false
-	case item.Truth("retired"):
+	case item.Has("retired") && string(item.JSON("retired")) != "false": // true, or the reason
 		return false
 	case item.Has("cmd"):
 		j.stops = fmt.Sprintf("the criterion in line %d runs a command, which is not run", item.At("cmd").Line)
@@ -215,7 +237,7 @@ func sentenceOf(item document.Place) (text, name string) {
 	if text != "" {
 		return text, name
 	}
-	for _, key := range []string{"check", "assertion", "expectation", "criterion"} {
+	for _, key := range []string{"check", "pass_if", "assertion", "expectation", "criterion"} {
 		if text := at(key); text != "" {
 			return text, name
 		}
@@ -223,11 +245,13 @@ func sentenceOf(item document.Place) (text, name string) {
 	return at("name"), ""
 }
 
-// nameOf returns the name of a criterion that is an object, else its id, which may be a
-// number.
+// nameOf returns the name of a criterion that is an object, else its dimension or its id,
+// which may be a number.
 func nameOf(item document.Place) string {
-	if name := strings.TrimSpace(item.Text("name")); name != "" {
-		return name
+	for _, key := range []string{"name", "dimension"} {
+		if name := strings.TrimSpace(item.Text(key)); name != "" {
+			return name
+		}
 	}
 	if item.Has("id") && !item.IsText("id") && !item.IsObject("id") && !item.IsList("id") {
 		return string(item.JSON("id"))
@@ -297,7 +321,8 @@ func (e *eval) trigger(j *judgement) {
 // overlooked warns about private forms of criteria, which are not judged.
 func (e *eval) overlooked() {
 	for _, key := range e.Keys() {
-		if slices.Contains(unread, key) {
+		isList := slices.Contains(private, key) && key != "checks" && !HasSentences(e.doc, e.Way([]any{key})...)
+		if slices.Contains(unread, key) || isList {
 			e.warn("not-judged", fmt.Sprintf("`%s` of eval %s is kept and not judged", key, e.id), "write what it demands as sentences under `assertions`", key)
 		}
 	}

@@ -52,7 +52,7 @@ func (f *file) find() folder {
 		dir = path.Dir(dir)
 	}
 	above := path.Dir(path.Dir(f.doc.File))
-	name := strings.TrimSpace(f.doc.Text("skill_name"))
+	name := f.said()
 	out := folder{key: cmp.Or(strings.TrimPrefix(above, "./"), name), inputs: []schema.Input{{File: path.Join(above, skillFile), Role: role, Absent: true}}}
 	if out.key == "." {
 		out.key = cmp.Or(name, "evals")
@@ -67,12 +67,17 @@ func (f *file) find() folder {
 	}
 	message, hint, at := "there is no SKILL.md next to the folder of this file", "add it, or name the skill: \"skill_name\": …", []any{}
 	if name != "" {
-		message, hint, at = fmt.Sprintf("the evals are those of a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct skill_name, or move the file into evals/ of the skill", []any{"skill_name"}
+		message, hint, at = fmt.Sprintf("the evals are those of a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct the name, or move the file into evals/ of the skill", []any{"skill_name"}
 	}
 	p := f.doc.Problem("no-skill", message, hint, at...)
 	p.Severity = schema.Warning
 	out.problems = []schema.Problem{p}
 	return out
+}
+
+// said returns the name that the file gives to its skill.
+func (f *file) said() string {
+	return strings.TrimSpace(cmp.Or(f.doc.Text("skill_name"), f.doc.Text("skill")))
 }
 
 func describe(dir string) string {
@@ -177,7 +182,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 func (f *file) read(dir string) folder {
 	out := folder{dir: dir, key: dir, inputs: []schema.Input{{File: dir, Role: role}}}
 	said := f.frontmatter(dir)
-	for _, name := range []string{said, path.Base(dir), strings.TrimSpace(f.doc.Text("skill_name")), "skill"} {
+	for _, name := range []string{said, path.Base(dir), f.said(), "skill"} {
 		if plainName.MatchString(name) {
 			out.name = name
 			break

@@ -149,7 +149,7 @@ func (e *eval) compile() *schema.Case {
 	e.workspace()
 	evaluators, unjudged := e.criteria()
 	skip := e.skip
-	if len(evaluators) == 0 {
+	if unjudged != "" {
 		skip = "not judged: " + unjudged
 	}
 	target := e.Settings.Targets[cmp.Or(e.target, e.Settings.DefaultTarget)]
@@ -216,8 +216,8 @@ func (e *eval) prompt() (string, bool) {
 // known are the fields that mean something. Each collection of evals has further ones,
 // which are kept as metadata.
 var known = slices.Concat([]string{
-	"id", "prompt", "input", "expected_output", "files", "workspace", "name", "description", "tags", "skill_should_trigger", "execution", "checks",
-}, positive, negative, []string{filesExist, logsContain})
+	"id", "prompt", "input", "expected_output", "files", "workspace", "name", "description", "tags", "skill_should_trigger", "execution",
+}, positive, negative, private, []string{filesExist, logsContain})
 
 // labels reads what people see, and everything that the format does not know.
 func (e *eval) labels() schema.Labels {

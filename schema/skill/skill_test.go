@@ -110,6 +110,10 @@ func TestForms(t *testing.T) {
 		{"methods", `"assertions": [{"text": "a", "method": "deterministic", "criterion_class": "x", "severity": "high", "check": [{"field": "f", "op": "eq", "value": 1}]}]`, "j criterion 1 | a"},
 		{"a result that was written back", `"assertions": [{"text": "a", "name": "n", "passed": true, "evidence": "e"}]`, "j n | a"},
 		{"a retired one", `"assertions": [{"check": "a", "cmd": ["x"], "retired": true}, "b"]`, "j criterion 1 | b"},
+		{"a retired one, with the reason", `"deterministic_assertions": [{"check": "a", "retired": "since v2"}], "assertions": ["b"]`, "j criterion 1 | b"},
+		{"sentences under checks", `"checks": ["a", "b"], "expected_output": "All."`, "j criterion 1 | a; j criterion 2 | b; context | All."},
+		{"a rubric that says when it passes", `"rubric": [{"dimension": "d", "pass_if": "a"}]`, "j d | a"},
+		{"sentences under evaluation_criteria", `"evaluation_criteria": ["a"]`, "j criterion 1 | a"},
 		{"one name twice", `"assertions": [{"name": "n", "text": "a"}, {"name": "n", "text": "b"}]`, "j n | a; j n 2 | b"},
 		{"anti_expectations", `"expectations": ["a"], "anti_expectations": ["b"]`, "j criterion 1 | a; j criterion 2 | This is avoided, so that it did not happen: b"},
 		{"unexpected_behavior", `"unexpected_behavior": ["b"]`, "j criterion 1 | This is avoided, so that it did not happen: b"},
@@ -186,6 +190,8 @@ func TestUnjudged(t *testing.T) {
 		{`"name": "n"`, "not judged: no criteria", `3:1: warning: eval 1 has no criteria, so that it is not judged; add "assertions": [ … ] with sentences that a judge can find true or false`},
 		{`"assertions": []`, "not judged: no criteria", "3:1: warning: eval 1 has no criteria"},
 		{`"rubric": {"a": 5}`, "not judged: no criteria", "3:22: warning: `rubric` of eval 1 is kept and not judged; write what it demands as sentences under `assertions`"},
+		{`"criteria": [{"points": 5}]`, "not judged: no criteria", "3:22: warning: `criteria` of eval 1 is kept and not judged"},
+		{`"rubric": ["a"], "deterministic_assertions": [{"check": "c", "cmd": ["make"]}]`, "not judged: the criterion in line 3 runs a command, which is not run", "3:83: warning: the eval 1 is not judged"},
 		{`"assertions": ["a", {"check": "c", "cmd": ["make"], "expect_exit": 0}]`, "not judged: the criterion in line 3 runs a command, which is not run", "3:57: warning: the eval 1 is not judged, since a criterion of it runs a command"},
 	} {
 		cases, problems := read(t, repository("{\"evals\": [\n\n"+`{"id":1,"prompt":"p",`+tt.eval+"}]}"), evals, running)
@@ -326,11 +332,12 @@ func TestWhereSkillsAre(t *testing.T) {
 		{"without a head", "a/doc/evals/evals.json", map[string]string{"a/doc/SKILL.md": "Read."}, "a/doc#1", "a/doc", "doc", ""},
 		{"in the root", "evals/evals.json", map[string]string{"SKILL.md": md, "references/a.md": "x", "LICENSE": "x", "README.md": "x", ".github/x.yml": "x", "docs/a.md": "x"}, "pdf#1", ".", "pdf", ""},
 		{"of a plugin, by its folder", "plugins/p/evals/evals.json", map[string]string{"plugins/p/skills/pdf/SKILL.md": "x"}, "plugins/p/skills/pdf#1", "plugins/p/skills/pdf", "pdf", ""},
+		{"of a name under skill", "q/evals/evals.json", map[string]string{"q/x/pdf/SKILL.md": md}, "q/x/pdf#1", "q/x/pdf", "pdf", ""},
 		{"of a plugin, by what it says", "evals/evals.json", map[string]string{"skills/doc/SKILL.md": md, "skills/csv/SKILL.md": "x"}, "skills/doc#1", "skills/doc", "pdf", ""},
 		{"in a second file", "a/pdf/evals/holdout-evals.json", map[string]string{"a/pdf/SKILL.md": md}, "a/pdf/holdout-evals#1", "a/pdf", "pdf", ""},
-		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals are those of a skill \"pdf\", and no SKILL.md below x has that name; correct skill_name, or move the file into evals/ of the skill"},
+		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals are those of a skill \"pdf\", and no SKILL.md below x has that name; correct the name, or move the file into evals/ of the skill"},
 	} {
-		files := fstest.MapFS{tt.file: {Data: []byte(text)}}
+		files := fstest.MapFS{tt.file: {Data: []byte(strings.Replace(text, "skill_name", map[bool]string{true: "skill", false: "skill_name"}[tt.name == "of a name under skill"], 1))}}
 		for name, text := range tt.files {
 			files[name] = &fstest.MapFile{Data: []byte(text)}
 		}
