@@ -155,6 +155,25 @@ func TestSkillsUpdate(t *testing.T) {
 	}
 }
 
+// TestOutsideHasSkills: evals and the folders of their skills are watched, and so is a
+// file of evals that has a mistake.
+func TestOutsideHasSkills(t *testing.T) {
+	settings := finding("test_definitions")
+	snap := scan(t, settings, map[string]string{"a/SKILL.md": "x", "a/evals/evals.json": oneEval, "b/SKILL.md": "x", "b/evals/evals.json": "{"})
+	got := snap.Outside(settings)
+	for _, name := range []string{"a", "a/SKILL.md", "a/evals/evals.json", "b/evals/evals.json"} {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s is not among %v", name, got)
+		}
+	}
+	folders := Folders(fsOf(map[string]string{"c/SKILL.md": "x", "c/evals/evals.json": oneEval}), settings)
+	for _, name := range []string{"c", "skills", ".claude/skills", ".gavelignore"} {
+		if !slices.Contains(folders, name) {
+			t.Errorf("%s is not among %v", name, folders)
+		}
+	}
+}
+
 // TestOneOfManySkills: of 120 skills with two evals each, an edit of one loads that one,
 // and only its cases are built from the edited file.
 func TestOneOfManySkills(t *testing.T) {
