@@ -136,6 +136,8 @@ func TestSkillsUpdate(t *testing.T) {
 		"a file that is missing": {"data.csv": "1"},
 		"a nearer one":           {"skills/b/evals/data.csv": "2", "data.csv": "1"},
 		"another definition":     {"test_definitions/two.yaml": "evalcases: [{id: a, input: i, expected_outcome: o}]\n"},
+		"a package":              {"node_modules/a/SKILL.md": "x", "node_modules/a/evals/evals.json": oneEval},
+		"a result":               {"skills/a/evals/results/b/SKILL.md": "x", "skills/a/evals/results/b/evals/evals.json": oneEval},
 		"an exclusion":           {".gavelignore": "skills/a\n"},
 	} {
 		texts := maps.Clone(first)
@@ -206,6 +208,10 @@ func TestTheSearchEnds(t *testing.T) {
 	if _, err := Load(ctx, files, Options{Settings: finding("test_definitions")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
+	if _, _, err := searchSkills(ctx, files, mostSkillEntries); !errors.Is(err, context.Canceled) {
+		t.Errorf("the search ends with %v", err)
+	}
+	files["node_modules/a/evals/evals.json"] = &fstest.MapFile{}
 	if _, complete, err := searchSkills(t.Context(), files, 3); complete || err != nil {
 		t.Errorf("three of five files and folders are all: %v", err)
 	}

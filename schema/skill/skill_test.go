@@ -39,7 +39,7 @@ func repository(text string) fstest.MapFS {
 }
 
 var running = schema.Settings{
-	DefaultTarget: "bot", Skills: schema.SkillSettings{Find: true, Target: "coder"},
+	Definitions: []string{"test_definitions"}, DefaultTarget: "bot", Skills: schema.SkillSettings{Find: true, Target: "coder"},
 	Targets: map[string]schema.TargetSettings{"bot": {}, "coder": {Agent: true, HasWorkspace: true}},
 }
 
@@ -331,6 +331,7 @@ func TestWhereSkillsAre(t *testing.T) {
 		{"next to it", "a/pdf/evals/evals.json", map[string]string{"a/pdf/SKILL.md": md}, "a/pdf#1", "a/pdf", "pdf", ""},
 		{"without a head", "a/doc/evals/evals.json", map[string]string{"a/doc/SKILL.md": "Read."}, "a/doc#1", "a/doc", "doc", ""},
 		{"in the root", "evals/evals.json", map[string]string{"SKILL.md": md, "references/a.md": "x", "LICENSE": "x", "README.md": "x", ".github/x.yml": "x", "docs/a.md": "x"}, "pdf#1", ".", "pdf", ""},
+		{"in the root, which names a file", "evals/evals.json", map[string]string{"SKILL.md": md + "Follow docs", "docs/a.md": "x", "test_definitions/a.yaml": "x", "LICENSE": "x"}, "pdf#1", ".", "pdf", ""},
 		{"of a plugin, by its folder", "plugins/p/evals/evals.json", map[string]string{"plugins/p/skills/pdf/SKILL.md": "x"}, "plugins/p/skills/pdf#1", "plugins/p/skills/pdf", "pdf", ""},
 		{"of a name under skill", "q/evals/evals.json", map[string]string{"q/x/pdf/SKILL.md": md}, "q/x/pdf#1", "q/x/pdf", "pdf", ""},
 		{"of a plugin, by what it says", "evals/evals.json", map[string]string{"skills/doc/SKILL.md": md, "skills/csv/SKILL.md": "x"}, "skills/doc#1", "skills/doc", "pdf", ""},
@@ -357,7 +358,7 @@ func TestWhereSkillsAre(t *testing.T) {
 		if c.Key != tt.key || got.Dir != tt.dir || got.Name != tt.agent || said != tt.problem || (c.Skip != "") != (tt.dir == "") {
 			t.Errorf("%s: %s, %+v, skip %q, %s", tt.name, c.Key, got, c.Skip, said)
 		}
-		if tt.dir == "." && (len(got.Files) != 2 || got.Files[1].Path != "references/a.md") {
+		if tt.dir == "." && (len(got.Files) != 2 || got.Files[1].Path != map[bool]string{true: "docs/a.md", false: "references/a.md"}[tt.name == "in the root, which names a file"]) {
 			t.Errorf("%s: files %v", tt.name, got.Files)
 		}
 	}
