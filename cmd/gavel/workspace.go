@@ -73,7 +73,7 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	folders := load.Folders(w.Files, withoutSkills(cfg.Settings()))
+	folders := load.Folders(cfg.Settings())
 	left, err := w.Repo.LeftOut([]string{"."})
 	left = slices.DeleteFunc(left, func(name string) bool {
 		return !skill.IsNamed(name) && !covered(append(slices.Clip(folders), a.ConfigFile), name)
@@ -91,12 +91,6 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 			textfmt.Count(len(left), "definition"), left[0], strings.Join(folders, " "))
 	}
 	return cfg, problems, err
-}
-
-// withoutSkills returns settings by which no skills are looked for.
-func withoutSkills(s schema.Settings) schema.Settings {
-	s.Skills.Find = false
-	return s
 }
 
 // covered reports whether a file is in one of some folders, or is one of them.
@@ -223,7 +217,11 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 		}
 		state.Maker = req.Making.Maker(store, req.BaseTrust)
 		req.Base = &state
-		folders := append(load.Folders(w.Files, head.Config.Settings()), a.ConfigFile)
+		skills, err := load.SkillFolders(ctx, w.Files, head.Config.Settings())
+		if err != nil {
+			return nil, err
+		}
+		folders := slices.Concat(load.Folders(head.Config.Settings()), skills, []string{a.ConfigFile})
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
 			return w.Repo.ChangedWork(ctx, base, slices.Concat(folders, outside))
 		}

@@ -119,8 +119,12 @@ func (s Store) Worktree(ctx context.Context, repo *gitrepo.Repository, work Stat
 		was, err = s.Commit(inner, State{Commit: head, FS: files, Settings: work.Settings, Maker: work.Maker}, notes)
 		return err
 	})
-	group.Go(func() (err error) {
-		changed, err = repo.ChangedWork(inner, head, load.Folders(work.FS, settings))
+	group.Go(func() error {
+		skills, err := load.SkillFolders(inner, work.FS, settings)
+		if err != nil {
+			return err
+		}
+		changed, err = repo.ChangedWork(inner, head, slices.Concat(load.Folders(settings), skills))
 		return err
 	})
 	if err := group.Wait(); err != nil {

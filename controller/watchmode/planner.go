@@ -26,6 +26,7 @@ type planner struct {
 	// all means that every file is compared; news means that there is something to
 	// report whatever the files contain.
 	all, news bool
+	skills    []string // the folders of skills, which widen finds
 }
 
 // see updates the inputs of a plan in order: base, configuration, paths, files.
@@ -199,7 +200,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 		ReuseSince: s.looked(), Select: s.cfg.Select,
 		Unasked: "a save judges only what it affects",
 	}
-	folders := append(load.Folders(s.files, s.config.Settings()), s.cfg.ConfigFile)
+	folders := slices.Concat(load.Folders(s.config.Settings()), s.skills, []string{s.cfg.ConfigFile})
 	req.Changed = func(_ context.Context, outside []string) ([]string, error) {
 		// The map also has the targets' source files, which do not concern the
 		// definitions.
@@ -240,7 +241,10 @@ func (s *planner) widen(ctx context.Context) error {
 		return err
 	}
 	s.ignored = ignored
-	paths := slices.Concat(load.Folders(s.files, s.config.Settings()), []string{s.cfg.ConfigFile}, configfile.TargetsFilePaths(s.config.Definitions), s.extra, gitPaths)
+	if s.skills, err = load.SkillFolders(ctx, s.files, s.config.Settings()); err != nil {
+		return err
+	}
+	paths := slices.Concat(load.Folders(s.config.Settings()), s.skills, []string{s.cfg.ConfigFile}, configfile.TargetsFilePaths(s.config.Definitions), s.extra, gitPaths)
 	if s.snapshot != nil {
 		paths = append(paths, s.snapshot.Outside(s.config.Settings())...)
 	}

@@ -227,7 +227,7 @@ func (r *repo) fresh() []string {
 		r.must(err)
 		req.Base = &base
 		req.Changed = func(ctx context.Context, outside []string) ([]string, error) {
-			return repository.ChangedWork(ctx, commit, append(append(load.Folders(os.DirFS(repository.Root()), cfg.Settings()), "gavel.yaml"), outside...))
+			return repository.ChangedWork(ctx, commit, append(append(load.Folders(cfg.Settings()), "gavel.yaml"), outside...))
 		}
 	}
 	prepared, err := controller.Prepare(r.t.Context(), req)

@@ -119,13 +119,17 @@ func (l *loader) holdsEvals(ctx context.Context, file string) bool {
 	return skill.Fits(doc)
 }
 
-// skillFolders returns the folders in which skills with evals are or may come to be.
-func skillFolders(fsys fs.FS) []string {
+// SkillFolders returns the folders in which skills with evals are, or may come to be. It
+// returns none where settings do not look for them.
+func SkillFolders(ctx context.Context, fsys fs.FS, settings schema.Settings) ([]string, error) {
+	if !settings.Skills.Find {
+		return nil, nil
+	}
 	out := []string{"evals", "skills", ".agents/skills", ".claude/skills", ".github/skills"}
-	files, _, _ := searchSkills(context.Background(), fsys, mostSkillEntries) // what cannot be read has no skills
+	files, _, err := searchSkills(ctx, fsys, mostSkillEntries)
 	for _, file := range files {
 		out = append(out, path.Dir(path.Dir(file)))
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Compact(out), err
 }

@@ -168,8 +168,12 @@ func TestOutsideHasSkills(t *testing.T) {
 			t.Errorf("%s is not among %v", name, got)
 		}
 	}
-	folders := Folders(fsOf(map[string]string{"c/SKILL.md": "x", "c/evals/evals.json": oneEval}), settings)
-	for _, name := range []string{"c", "skills", ".claude/skills", ".gavelignore"} {
+	files := fsOf(map[string]string{"c/SKILL.md": "x", "c/evals/evals.json": oneEval})
+	folders, err := SkillFolders(t.Context(), files, settings)
+	if none, _ := SkillFolders(t.Context(), files, schema.Settings{}); err != nil || none != nil {
+		t.Errorf("%v; without a search: %v", err, none)
+	}
+	for _, name := range []string{"c", "skills", ".claude/skills"} {
 		if !slices.Contains(folders, name) {
 			t.Errorf("%s is not among %v", name, folders)
 		}

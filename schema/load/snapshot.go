@@ -120,14 +120,11 @@ func (s *Snapshot) intern(sets map[string]int, files []string) int {
 }
 
 // Folders returns the folders and files of the repository that affect its definitions,
-// besides files that definitions name elsewhere.
-func Folders(fsys fs.FS, settings schema.Settings) []string {
+// besides files that definitions name elsewhere and the folders of skills, see [SkillFolders].
+func Folders(settings schema.Settings) []string {
 	out := slices.Concat(settings.Definitions, settings.RootFiles, settings.Tools, []string{wildcard.IgnoreFile})
 	for _, root := range settings.Definitions {
 		out = append(out, path.Join(path.Dir(path.Clean(root)), "tools"))
-	}
-	if settings.Skills.Find {
-		out = append(out, skillFolders(fsys)...)
 	}
 	return out
 }
