@@ -167,6 +167,11 @@ func testOutbox(t *testing.T, b backend) {
 	save("comment", "a")
 	save("comment", "a") // nothing new
 	save("status", "a")
+	later := ledger.OutboxItem{Destination: "later", Head: "h", ContentDigest: "a", Body: []byte("body a")}
+	k.check(k.AddItems(t.Context(), "1", later))
+	added := want("comment a h body a", "status a h body a", "later a h body a")
+	k.check(k.MarkPublished(t.Context(), added[2], ""))
+	k.check(k.AddItems(t.Context(), "1", later)) // nothing new
 	first := want("comment a h body a", "status a h body a")
 	save("comment", "b") // takes the place of the unpublished one
 	second := want("status a h body a", "comment b h body b")

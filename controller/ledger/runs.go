@@ -76,18 +76,31 @@ func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []Outbox
 		if err := packed.insert(t, r.ID); err != nil {
 			return err
 		}
-		for _, item := range items {
-			err := t.Exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
-				SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM
-					(SELECT head, content_digest FROM outbox WHERE destination = ?2 ORDER BY id DESC LIMIT 1) AS last
-					WHERE last.head = ?3 AND last.content_digest = ?4)`,
-				r.ID, item.Destination, item.Head, item.ContentDigest, item.Body, now)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return insertItems(t, r.ID, now, items)
 	})
+}
+
+// AddItems stores items to publish with a run that is stored, as [Ledger.SaveReport] does:
+// the process that judged it had no forge.
+func (l *Ledger) AddItems(ctx context.Context, run string, items ...OutboxItem) error {
+	now := l.now().UnixMilli()
+	err := l.store.Submit(ctx, func(t *store.Tx) error { return insertItems(t, run, now, items) })
+	return l.store.Fault("store the items of run "+run, err)
+}
+
+// insertItems leaves out an item if its destination last got the same.
+func insertItems(t *store.Tx, run string, now int64, items []OutboxItem) error {
+	for _, item := range items {
+		err := t.Exec(`INSERT INTO outbox (run, destination, head, content_digest, body, created)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM
+				(SELECT head, content_digest FROM outbox WHERE destination = ?2 ORDER BY id DESC LIMIT 1) AS last
+				WHERE last.head = ?3 AND last.content_digest = ?4)`,
+			run, item.Destination, item.Head, item.ContentDigest, item.Body, now)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const runColumns = "runs.id, repository, pull_request, base, head, started, finished"

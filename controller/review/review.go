@@ -496,8 +496,7 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	case err != nil:
 		return came, err
 	case turn.Run != "":
-		came.report, err = Stored(ctx, r.Ledger, turn.Run)
-		return came, err
+		return r.adopt(ctx, turn.Run, came)
 	case found.prepared == nil:
 		came.report = last
 		return came, nil
@@ -508,6 +507,20 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	found.execution.Waits = said.waits
 	came.report, err = r.Execute(ctx, found.prepared, found.execution)
 	return came, err
+}
+
+// adopt takes the report of a run that another process judged, which had no forge, and
+// stores its items to publish.
+func (r *Review) adopt(ctx context.Context, run string, came judgement) (judgement, error) {
+	var err error
+	if came.report, err = Stored(ctx, r.Ledger, run); err != nil {
+		return came, err
+	}
+	items, err := r.outbox(ctx, came)
+	if err != nil {
+		return came, err
+	}
+	return came, r.Ledger.AddItems(ctx, run, items...)
 }
 
 // awaitTurn waits until head may be examined. The End of the turn is never nil.

@@ -2,6 +2,8 @@ package serve_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/controller/serve/crashguard"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/reporters/notify"
 )
 
 // killSelf ends this process as nothing but the system can.
@@ -128,5 +131,50 @@ func TestAbuseAHeadThatEndsTheServerWhileItIsJudged(t *testing.T) {
 	c.want(w, map[string]int{"one": 3})
 	if slices.Contains(w.agent.asked, "one") {
 		t.Errorf("the server asked %q, want the child to ask it", w.agent.asked)
+	}
+}
+
+// TestAHeadOfAChildIsNotified once, as a head is that the server judged, and its comment is
+// watched for changes by people.
+func TestAHeadOfAChildIsNotified(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, "notify: [{url_env: CHAT, on: [regression]}]")
+	c := &children{}
+	var got []string
+	w.configure = func(cfg *serve.Config) {
+		cfg.Trial = c.try
+		cfg.Notices = &notify.Sender{
+			URL: func(variable string) (string, error) { return "https://chat.example/" + variable, nil },
+			Transport: carrier(func(r *http.Request) (*http.Response, error) {
+				body, err := io.ReadAll(r.Body)
+				got = append(got, string(body))
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, err
+			}),
+		}
+	}
+	w.start()
+	w.idle()
+	w.end()
+	w.push("two")
+	w.suspect(1, "two")
+	w.start()
+	w.idle()
+	c.want(w, map[string]int{"two": 1})
+	w.wantStates("two", "success failure")
+	for range 2 {
+		if len(got) != 1 || !strings.Contains(got[0], w.commits["two"]) || !strings.Contains(got[0], "1 regression") {
+			t.Fatalf("notified %q, want the regression of two once\n%s", got, strings.Join(w.lines, "\n"))
+		}
+		w.end()
+		w.start()
+		w.hint()
+		w.idle()
+	}
+	id := w.forge.Comments(1)[0].ID
+	w.forge.EditComment(id, "### all is good")
+	w.poll()
+	w.idle()
+	if body := w.forge.Comments(1)[0].Body; !strings.Contains(body, "1 regression") {
+		t.Errorf("the comment that a person edited says\n%s", body)
 	}
 }

@@ -278,22 +278,27 @@ func TestDriftOpensAnIssue(t *testing.T) {
 				issues  int
 				comment string // of the last issue, empty without one
 				edits   int
+				lists   int
 			}{
 				{says: ""},
-				{says: "bye", issues: 1, comment: "got worse"},
+				{says: "bye", issues: 1, comment: "got worse", lists: 2}, // the reply to the first issue is lost
 				{says: "bye", issues: 1, comment: "got worse"},
 				{says: "", issues: 1, comment: "got better", edits: 1},
 				{says: "bye", issues: 1, comment: "got worse", edits: 2},
-				{says: "", close: 2, issues: 1, comment: "got worse", edits: 2},
-				{says: "bye", issues: 2, comment: "got worse"},
+				{says: "", close: 2, issues: 1, comment: "got worse", edits: 2, lists: 1},
+				{says: "bye", issues: 2, comment: "got worse", lists: 2},
 			} {
 				if step.close != 0 {
 					w.forge.PutIssue(forgetest.Issue{Number: step.close, Closed: true})
 				}
 				w.agent.says = step.says
+				before := len(w.forge.Requests())
 				fake.set(2+night, 4)
 				w.poll()
 				w.idle()
+				if n := lists(w.forge.Requests()[before:]); n != step.lists {
+					t.Errorf("night %d: issues were listed %d times, want %d", night, n, step.lists)
+				}
 				issues := w.forge.Issues()
 				if len(issues) != step.issues {
 					t.Fatalf("night %d: %d issues, want %d\n%s", night, len(issues), step.issues, strings.Join(w.lines, "\n"))
@@ -312,6 +317,16 @@ func TestDriftOpensAnIssue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lists counts the requests for all issues.
+func lists(requests []forgetest.Request) (n int) {
+	for _, r := range requests {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.Path, "/octo/demo/issues") {
+			n++
+		}
+	}
+	return n
 }
 
 // opening is a fixture whose main is judged again at three, and whose drift opens an issue.

@@ -64,6 +64,7 @@ func TestDriftIssue(t *testing.T) {
 		{name: "the known one is closed", issues: []forgetest.Issue{closed}, known: 20, want: 21, open: []int{21}, writes: []string{"POST"}},
 		{name: "the known one is gone", known: 20, want: 9, open: []int{9}, writes: []string{"POST"}},
 		{name: "the known one is a pull request", known: 8, want: 9, open: []int{9}, writes: []string{"POST"}},
+		{name: "the known one was moved", known: 20, faults: []forgetest.Fault{{Method: "GET", Path: "/issues/20", Status: 200, Body: `{"number": 3, "state": "open", "body": "<!-- gavel:drift-issue -->", "user": {"id": ID}}`}}, want: 9, open: []int{9}, writes: []string{"POST"}},
 		{name: "somebody else's", issues: []forgetest.Issue{ours(20, "mona")}, known: 20, want: 21, open: []int{20, 21}, writes: []string{"POST"}},
 		{name: "without a marker in its first line", issues: []forgetest.Issue{unmarked}, want: 21, open: []int{21}, writes: []string{"POST"}},
 		{name: "twins", issues: []forgetest.Issue{ours(20, "maintainer"), ours(22, "maintainer"), ours(23, "mona")}, want: 20, open: []int{20, 23}, writes: []string{"PATCH"}},
@@ -73,10 +74,12 @@ func TestDriftIssue(t *testing.T) {
 		for _, base := range []string{"", "/api/v1"} {
 			t.Run(tt.name+base, func(t *testing.T) {
 				f := newForge(t)
+				f.AddPull(forgetest.Pull{Number: 6, Author: "maintainer", Body: driftMarker})
 				for _, i := range tt.issues {
 					f.PutIssue(i)
 				}
 				for _, fault := range tt.faults {
+					fault.Body = strings.ReplaceAll(fault.Body, "ID", fmt.Sprint(f.UserID("maintainer")))
 					f.Inject(fault)
 				}
 				got, err := publisher(t, f.URL+base, forgetest.TokenUser, nil).DriftIssue(t.Context(), tt.known, !tt.edits)
