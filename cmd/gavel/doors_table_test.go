@@ -46,6 +46,20 @@ var scenarios = []scenario{
 		},
 	},
 	{
+		name: "a regression is notified where base says so", base: shopOf("a b c", map[string]string{"gavel.yaml": notified("CHAT", "regression")}), answer: echo,
+		head: map[string]string{at("a"): asks("a", "say nothing", "a!"), "gavel.yaml": notified("OTHER", "regression")},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"},
+			told: []string{"regression " + key("a")},
+		},
+	},
+	{
+		name: "what stays undetermined is notified", base: shopOf("a b", map[string]string{"gavel.yaml": notified("CHAT", "undetermined")}), answer: echo,
+		head:   map[string]string{"gavel.yaml": strings.Replace(notified("CHAT", "undetermined"), "MODELS/v1", "MODELS/v2", 1)},
+		want:   outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true, told: []string{"undetermined " + key("a") + " " + key("b")}},
+		unlike: keyboard,
+	},
+	{
 		name: "a pass share that is met although a sample fails", base: shopOf("a b", map[string]string{"gavel.yaml": usual(threeOfFourPass)}),
 		head: map[string]string{at("a"): asks("a", "now say a", "a!")},
 		answer: func(prompt string, n int) string {

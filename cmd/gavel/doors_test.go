@@ -104,6 +104,9 @@ type outcome struct {
 	some  bool
 	// notice is a part of one of the notices.
 	notice string
+	// told are the notices that the chat in CHAT gets from a door with a forge: the event and
+	// the cases.
+	told []string
 	// groups are the gates of groups.
 	groups map[string]string
 	// problems are the files with an error in them; with waits, it is that they wait for an
@@ -244,6 +247,9 @@ func (c *passage) through() string {
 	if !ok {
 		want = c.s.want
 	}
+	if !c.d.onForge() {
+		want.told = nil // a person sees it
+	}
 	r := c.d.pass(c)
 	diff := cmp.Diff(want, c.found(r, want), cmp.AllowUnexported(outcome{}), cmpopts.EquateEmpty())
 	if c.d.onForge() {
@@ -294,6 +300,7 @@ func (c *passage) found(r *report.Report, want outcome) outcome {
 	for prompt := range want.calls {
 		got.calls[prompt] = c.models.calls(prompt)
 	}
+	got.told = c.chat.told(c.t)
 	return got
 }
 
@@ -321,11 +328,15 @@ type passage struct {
 	// flags are further ones of a CI job, and lines more of the operator's file.
 	flags []string
 	lines string
+	// chat gets the notices.
+	chat *chat
 }
 
 func newPassage(t *testing.T, s scenario, d column) *passage {
-	c := &passage{job: emptyOrigin(t), t: t, s: s, d: d, models: newModels(t, s)}
+	c := &passage{job: emptyOrigin(t), t: t, s: s, d: d, models: newModels(t, s), chat: &chat{}}
 	c.env["MODEL_KEY"] = "a-key-of-the-models"
+	c.notices, c.lines = c.chat, "notify: [CHAT, OTHER]\n"
+	c.env["CHAT"], c.env["OTHER"] = chatAddress, "https://chat.example/the-secret-of-the-head"
 	if d.gitea {
 		c.forge.URL += "/api/v1"
 		c.forge.SetPermission("maintainer", "admin") // who may ask what others may do

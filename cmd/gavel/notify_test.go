@@ -37,6 +37,27 @@ func (c *chat) heard() []string {
 	return append([]string{}, c.got...)
 }
 
+// chatAddress is the address in the variable CHAT.
+const chatAddress = "https://chat.example/the-secret-of-the-base"
+
+// told returns the events and cases of the notices so far, each of which went to CHAT.
+func (c *chat) told(t *testing.T) (all []string) {
+	t.Helper()
+	for _, one := range c.heard() {
+		address, body, _ := strings.Cut(one, " ")
+		var said notify.Notice
+		if err := json.Unmarshal([]byte(body), &said); err != nil || address != chatAddress {
+			t.Errorf("%s was sent to %s: %v", body, address, err)
+		}
+		words := []string{said.Event}
+		for _, c := range said.Cases {
+			words = append(words, c.Key)
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return all
+}
+
 // notified is a gavel.yaml with notices to a variable.
 func notified(variable, on string) string {
 	return usual("notify: [{url_env: " + variable + ", on: [" + on + "]}]\n")
@@ -66,9 +87,7 @@ func TestNotices(t *testing.T) {
 			t.Run(tt.name+"/"+d.name, func(t *testing.T) {
 				t.Parallel()
 				c := newPassage(t, tt.s, d)
-				heard := &chat{}
-				c.notices, c.lines = heard, "notify: [CHAT, OTHER]\n"
-				c.env["CHAT"], c.env["OTHER"] = "https://chat.example/the-secret-of-the-base", "https://chat.example/the-secret-of-the-head"
+				heard := c.chat
 				c.d.pass(c)
 				if d.door() == "pr" {
 					c.run(t) // the same head again
@@ -84,7 +103,7 @@ func TestNotices(t *testing.T) {
 					t.Fatalf("%d notices, want one: %q", len(got), got)
 				}
 				address, body, _ := strings.Cut(got[0], " ")
-				if address != "https://chat.example/the-secret-of-the-base" {
+				if address != chatAddress {
 					t.Errorf("it went to %s", address)
 				}
 				var said notify.Notice
@@ -109,7 +128,6 @@ func TestNoticesAreListed(t *testing.T) {
 	c := newPassage(t, scenario{base: shopOf("a b", map[string]string{"gavel.yaml": notified("CHAT", "regression")}), head: map[string]string{at("a"): asks("a", "say nothing", "a!")}, answer: echo}, columns[4])
 	heard := &chat{}
 	c.notices, c.lines = heard, "notify: [OTHER]\n"
-	c.env["CHAT"] = "https://chat.example/the-secret-of-the-base"
 	log, end := c.starting(t, c.operators())
 	c.announce(log.listens(t))
 	line := log.await(t, "was not delivered")

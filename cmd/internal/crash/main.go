@@ -25,6 +25,13 @@
 //	go run ./cmd/internal/crash -throughput
 //
 // kills nothing: it measures how much faster several workers judge than one.
+//
+//	go run ./cmd/internal/crash -crowd 1000 -cases 20
+//
+// kills nothing either: it has a server find so many open pull requests at once, and
+// measures when their heads have final statuses and comments, how /healthz answers, and the
+// memory of the server. With one write a second, 1,000 take about 50 minutes; an interrupt
+// prints what there is.
 package main
 
 import (
@@ -96,6 +103,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&t.cases, "cases", 500, "how many conversations are judged, at least 10")
 	only := flags.String("only", "", "the modes that are tried, such as pr,serve; all by default")
 	throughput := flags.Bool("throughput", false, "measure 1, 2 and 4 workers against models that take 200 ms, and kill nothing")
+	crowd := flags.Int("crowd", 0, "measure a server that finds so many open pull requests, and kill nothing")
 	gavel := flags.String("gavel", "", "the program to kill; it is built by default")
 	flags.BoolVar(&t.verbose, "v", false, "print what the processes log, to stderr")
 	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "what the moments are drawn from; printed, to repeat a run about as it was")
@@ -124,6 +132,9 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	if *throughput {
 		return t.measure(ctx)
+	}
+	if *crowd > 0 {
+		return t.Play(func() error { return t.measureCrowd(ctx, *crowd) })
 	}
 	fmt.Fprintf(out, "%d conversations, %d kills, seed %d\n", t.cases, t.kills, *seed)
 	for _, m := range chosen {
