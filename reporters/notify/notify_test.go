@@ -67,7 +67,7 @@ func TestTeams(t *testing.T) {
 			ContentType string
 			Content     struct {
 				Type    string
-				Version string
+				Version string // RichTextBlock is new in 1.2
 				Body    []struct {
 					Type    string
 					Inlines []struct{ Type, Text string }
@@ -78,6 +78,9 @@ func TestTeams(t *testing.T) {
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		t.Fatal(err)
+	}
+	if got.Attachments[0].Content.Version != "1.2" {
+		t.Errorf("the version is %q", got.Attachments[0].Content.Version)
 	}
 	if got.Type != "message" || len(got.Attachments) != 1 || got.Attachments[0].ContentType != "application/vnd.microsoft.card.adaptive" || got.Attachments[0].Content.Type != "AdaptiveCard" {
 		t.Fatalf("the message is %s", body)
@@ -122,6 +125,60 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestTitles: a notice begins with its event and its place, in one line.
+func TestTitles(t *testing.T) {
+	for _, tt := range []struct {
+		n    Notice
+		want string
+	}{
+		{Notice{Event: EventRegression, Repository: "octo/demo", PullRequest: 7, Branch: "main", Head: "0123456789"}, "Regression in octo/demo #7 at 0123456"},
+		{Notice{Event: EventUndetermined, Repository: "octo/demo", Head: "0123456789"}, "Undetermined in octo/demo at 0123456"},
+		{Notice{Event: EventDrift, Repository: "octo/demo", Branch: "a\nb", Head: "0123456789"}, "Drift in octo/demo a b at 0123456"},
+	} {
+		if got := tt.n.title(); got != tt.want {
+			t.Errorf("the title is %q, want %q", got, tt.want)
+		}
+	}
+}
+
+// TestLines: each text of a notice is one bounded line, and a case without a reason has its
+// name alone.
+func TestLines(t *testing.T) {
+	n := Notice{Summary: "one\ntwo"}
+	n.Add("a\nb", "")
+	n.Add("c", "d\ne")
+	if diff := cmp.Diff([]string{"one two", "• a b", "• c: d e"}, n.lines()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSlackTakesIt: a block has at most 3,000 characters, however many become entities.
+func TestSlackTakesIt(t *testing.T) {
+	var n Notice
+	for range MaxCases {
+		n.Add(strings.Repeat("<", 200), strings.Repeat("&", 200))
+	}
+	if got := len([]rune(n.slack().Blocks[1].Text.Text)); got > 3000 || got < 2000 {
+		t.Errorf("the block has %d characters, want at most 3000", got)
+	}
+}
+
+// TestSendEnds with its context, between two attempts.
+func TestSendEnds(t *testing.T) {
+	sent := 0
+	s := &Sender{
+		URL:   func(string) (string, error) { return "https://chat.example/", nil },
+		Clock: clock.Funcs{SleepFunc: func(context.Context, time.Duration) error { return context.Canceled }},
+		Transport: carrier(func(r *http.Request) (*http.Response, error) {
+			sent++
+			return &http.Response{StatusCode: 503, Body: http.NoBody, Request: r}, nil
+		}),
+	}
+	if err := s.Send(t.Context(), "CHAT", "", Notice{}); err == nil || sent != 1 {
+		t.Errorf("%d requests, %v; want one, and an error", sent, err)
+	}
+}
+
 // A carrier answers requests.
 type carrier func(*http.Request) (*http.Response, error)
 
@@ -148,6 +205,7 @@ func TestSend(t *testing.T) {
 		{name: "http", address: "http://chat.example/" + secret, want: "CHAT does not contain an https address"},
 		{name: "a file", address: "file:///" + secret, want: "CHAT does not contain an https address"},
 		{name: "a user", address: "https://me:" + secret + "@chat.example/", want: "without a user"},
+		{name: "no host", address: "https:///" + secret, want: "CHAT does not contain an https address"},
 		{name: "no address", address: "%zz" + secret, want: "CHAT does not contain an https address"},
 		{name: "a key", address: secret, want: "CHAT does not contain an https address"},
 	} {
@@ -158,6 +216,9 @@ func TestSend(t *testing.T) {
 				Clock: clock.Funcs{SleepFunc: func(context.Context, time.Duration) error { return nil }},
 				Transport: carrier(func(r *http.Request) (*http.Response, error) {
 					sent++
+					if until, ok := r.Context().Deadline(); !ok || time.Until(until) > timeout || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
+						t.Errorf("the request is %s with %v and ends at %v", r.Method, r.Header, until)
+					}
 					status := tt.answers[sent-1]
 					if status == 0 {
 						return nil, errors.New("the connection is lost")
@@ -184,7 +245,13 @@ func TestPublicAddressesOnly(t *testing.T) {
 	defer server.Close()
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "https://"), ":")
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]"} {
-		s := &Sender{URL: func(string) (string, error) { return "https://" + host + ":" + port + "/", nil }}
+		s := &Sender{
+			URL: func(string) (string, error) { return "https://" + host + ":" + port + "/", nil },
+			Clock: clock.Funcs{SleepFunc: func(context.Context, time.Duration) error {
+				t.Errorf("%s is tried again", host)
+				return nil
+			}},
+		}
 		if err := s.Send(t.Context(), "CHAT", "", Notice{}); !errors.Is(err, errNotPublic) {
 			t.Errorf("%s: %v, want %v", host, err, errNotPublic)
 		}
@@ -194,7 +261,7 @@ func TestPublicAddressesOnly(t *testing.T) {
 	}
 	for _, address := range []string{
 		"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "240.0.0.1",
-		"::1", "::", "fe80::1", "fd00::1", "ff02::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::", "fec0::1",
+		"::1", "::", "fe80::1", "fd00::1", "ff02::1", "::ffff:10.0.0.1", "::ffff:100.64.0.1", "::ffff:192.0.2.1", "64:ff9b::a00:1", "2002:a00:1::", "fec0::1",
 	} {
 		if isPublic(netip.MustParseAddr(address)) {
 			t.Errorf("%s is taken for public", address)
