@@ -129,6 +129,25 @@ func TestReactions(t *testing.T) {
 	}
 }
 
+// TestStatuses are the last ones of a commit, by their ids: those of one second have no
+// order in what Gitea lists.
+func TestStatuses(t *testing.T) {
+	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, _ := talk(t, 1) // whose clock stays
+			for n, state := range []string{"pending", "failure", "success"} {
+				f.AddStatus(forgetest.Status{SHA: headSHA, Context: "b", State: state, Description: fmt.Sprint(n), TargetURL: "https://forge.example/"})
+				f.AddStatus(forgetest.Status{SHA: headSHA, Context: "a", State: "error"})
+			}
+			want := []forge.CommitStatus{{Context: "a", State: "error"}, {Context: "b", State: "success", Description: "2", Target: "https://forge.example/"}}
+			got, err := lister(t, f, tt.base).Statuses(t.Context(), demo, headSHA)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v, -want +got:\n%s", err, diff)
+			}
+		})
+	}
+}
+
 // TestFirstStatus is the oldest one of ours, however many came later.
 func TestFirstStatus(t *testing.T) {
 	for _, tt := range []struct{ name, base string }{{"GitHub", ""}, {"Gitea", "/api/v1"}} {

@@ -323,13 +323,19 @@ func known(w http.ResponseWriter, r *http.Request, tag string) bool {
 	return true
 }
 
-// listStatuses lists all statuses of a commit, the newest first.
+// listStatuses lists all statuses of a commit, the newest first. Gitea orders them by their
+// seconds alone.
 func (f *Forge) listStatuses(w http.ResponseWriter, r *http.Request) {
-	values := []any{}
-	for _, s := range slices.Backward(f.statuses) {
-		if s.SHA == r.PathValue("sha") {
-			values = append(values, statusJSON(r, s))
+	all := slices.DeleteFunc(slices.Clone(f.statuses), func(s Status) bool { return s.SHA != r.PathValue("sha") })
+	slices.SortStableFunc(all, func(a, b Status) int {
+		if isGitea(r) {
+			return b.Created.Compare(a.Created)
 		}
+		return b.id - a.id
+	})
+	values := []any{}
+	for _, s := range all {
+		values = append(values, statusJSON(r, s))
 	}
 	reply(w, http.StatusOK, page(w, r, values))
 }
