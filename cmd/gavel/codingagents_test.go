@@ -83,7 +83,7 @@ func TestClaudeCode(t *testing.T) {
 		".gitignore": ".gavel/\n", "README.md": "secret plans\n",
 		"gavel.yaml": "version: 1\ntargets:\n  coder:\n    provider: claude-code\n    model: claude-x\n    bounds: {turns: 7, usd: 0.5}\n    base_url: " + api.URL + "\n",
 		"test_definitions/made.eval.yaml": "tests:\n" +
-			"- {id: works, input: --help me, assertions: [{type: contains, value: the model heard --help me}, {type: contains, value: stranger 401}, {type: contains, value: elsewhere 404}, {type: contains, value: --max-turns 7}]}\n" +
+			"- {id: works, input: --help me, assertions: [{type: contains, value: the model heard --help me}, {type: contains, value: stranger 401}, {type: contains, value: elsewhere 404}, {type: contains, value: --max-turns=7}]}\n" +
 			"- {id: breaks, input: fail, assertions: [{type: contains, value: x}]}\n",
 	})
 	path := fakeAgents(t, map[string]string{"claude": fakeClaude})
@@ -120,4 +120,37 @@ print(json.dumps({"type": "turn.completed", "usage": {"input_tokens": 1, "output
 	n.env["CODEX_API_KEY"] = "k-12345678"
 	n.gavel(exitUsage, []string{"run", "--sandbox-path", path}, "codex reaches its model by itself", "--sandbox-network")
 	n.gavel(exitPass, []string{"run", "--sandbox-path", path, "--sandbox-network"}, "1 passed", "1 call, 3 tokens")
+}
+
+// TestClaudeCodeHasTheSkill: an eval of a skill is run where the agent finds the skill as it
+// is at head, with the files of the eval and without the evals, where the answers are.
+func TestClaudeCodeHasTheSkill(t *testing.T) {
+	needsPrograms(t, "python3")
+	n := &newcomer{T: t}
+	n.checkout, n.after, n.env = t.TempDir(), never, map[string]string{"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
+	gittest.Init(t, n.checkout, "main")
+	gittest.Commit(t, n.checkout, map[string]string{
+		".gitignore":                   ".gavel/\n",
+		"gavel.yaml":                   "version: 1\ntargets:\n  coder: {provider: claude-code}\n  judge: {provider: mock, replies: [{reply: '{\"results\": []}'}]}\nroles: {judge: judge}\n",
+		"skills/csv/SKILL.md":          "---\nname: csv\ndescription: Sums tables.\n---\nRun scripts/sum.py.\n",
+		"skills/csv/scripts/sum.py":    "print(3)\n",
+		"skills/csv/evals/files/a.csv": "1\n2\n",
+		"skills/csv/evals/evals.json":  `{"skill_name": "csv", "evals": [{"id": 1, "prompt": "Sum a.csv", "files": ["evals/files/a.csv"], "assertions": [{"name": "sum", "type": "contains", "value": "seen: .claude/skills/csv/SKILL.md .claude/skills/csv/scripts/sum.py"}]}]}`,
+		"skills/other/SKILL.md":        "---\nname: other\ndescription: Another.\n---\n",
+	})
+	path := fakeAgents(t, map[string]string{"claude": `#!/usr/bin/env python3
+import json, os, sys
+sys.stdin.read()
+seen = sorted(os.path.relpath(os.path.join(d, f), ".") for d, _, fs in os.walk(".") for f in fs)
+seen = [f for f in seen if not f.startswith(".agents")]
+print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": "seen: " + " ".join(seen), "usage": {}}))
+`})
+	n.gavel(exitPass, []string{"run", "--sandbox-path", path}, "1 passed")
+	stdout, stderr, _ := n.call(t, "explain", "skills/csv#1")
+	seen := stdout[max(0, strings.Index(stdout, "seen: ")):]
+	for text, has := range map[string]bool{".claude/skills/csv/SKILL.md": true, "a.csv": true, "evals.json": false, "skills/other": false} {
+		if seen, _, _ := strings.Cut(seen, "\n\n"); strings.Contains(seen, text) != has {
+			t.Errorf("that the agent finds %q is not %v:\n%s%s", text, has, stdout, stderr)
+		}
+	}
 }

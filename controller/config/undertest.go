@@ -323,7 +323,7 @@ func (t Target) fixed() string {
 
 // takeData takes over the data under test that differs between was and is.
 func (t *Target) takeData(was, is Target) {
-	if was.Provider != is.Provider {
+	if was.Provider != is.Provider || was.CodingAgent != is.CodingAgent {
 		return // parameters of one mean nothing to another
 	}
 	if is.Model != was.Model && is.BaseURL == was.BaseURL && !isUnread(is.Model) {
@@ -411,7 +411,7 @@ func changesOf(was, is, tip Target) (data, other []TargetChange) {
 		}
 		key, isParameter := strings.CutPrefix(name, parameterPrefix)
 		isData := slices.Contains(dataSettings, name) || isParameter && isSampling(key, was.Parameters[key]) && isSampling(key, is.Parameters[key])
-		if name == "model" && was.BaseURL != is.BaseURL || isUnread(b[name]) || was.Provider != is.Provider {
+		if name == "model" && was.BaseURL != is.BaseURL || isUnread(b[name]) || was.Provider != is.Provider || was.CodingAgent != is.CodingAgent {
 			isData = false
 		}
 		add(isData, name, a[name], b[name])

@@ -237,3 +237,31 @@ func TestThePriceOfANewModel(t *testing.T) {
 		t.Errorf("with the same model the price is %v, want that of base", is.Price)
 	}
 }
+
+// TestUnderTestOfACodingAgent: the model is data under test; the agent, its environment, the
+// address of its API and its bounds are not.
+func TestUnderTestOfACodingAgent(t *testing.T) {
+	const coder = "provider: claude-code, model: old, bounds: {turns: 7}"
+	base := configured(t, coder, "")
+	for head, model := range map[string]string{
+		strings.Replace(coder, "old", "new", 1):                 "new",
+		strings.Replace(coder, "turns: 7", "turns: 70", 1):      "old",
+		strings.Replace(coder, "turns: 7", "usd: 5", 1):         "old",
+		coder + ", base_url: 'https://b.example'":               "old",
+		coder + ", env: [AWS_SECRET_ACCESS_KEY]":                "old",
+		"provider: codex, model: new":                           "old",
+		"provider: command, argv: [./claude], inputs: [claude]": "old",
+	} {
+		got, changes := base.UnderTest(base, configured(t, head, ""), true)
+		want := base.Targets["bot"]
+		want.Model = model
+		has := got.Targets["bot"]
+		has.Inputs, has.Implied = want.Inputs, want.Implied // files, which come from both sides
+		if diff := cmp.Diff(want, has, cmpopts.IgnoreFields(config.Target{}, "AddressAt", "ToolsAt")); diff != "" {
+			t.Errorf("%s: judged is another target (-want +got):\n%s", head, diff)
+		}
+		if model == "old" && len(changes.Refused) == 0 {
+			t.Errorf("%s: no change is refused", head)
+		}
+	}
+}

@@ -17,7 +17,7 @@ var codex = Agent{
 	argv: func(s Settings) []string {
 		// Gavel's sandbox is around it, in which another one of its own cannot be made.
 		return slices.Concat([]string{"exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "--color", "never", "--dangerously-bypass-approvals-and-sandbox"},
-			flag("-m", s.Model), []string{"-"})
+			flag("--model", s.Model), []string{"-"})
 	},
 	read: readCodex,
 }

@@ -123,12 +123,13 @@ func (a Agent) Argv(s Settings, prompt string) (argv []string, stdin string) {
 // did not come to its end; the turn then has what was used up to there.
 func (a Agent) Read(printed []byte) (Turn, error) { return a.read(lines(printed)) }
 
-// flag returns the words of a flag with a value; none for an empty value.
+// flag returns a flag with its value in one word, so that no value is read as a flag of its
+// own; none for an empty value.
 func flag(name, value string) []string {
 	if value == "" {
 		return nil
 	}
-	return []string{name, value}
+	return []string{name + "=" + value}
 }
 
 // number returns a number as a flag's value; empty for 0.

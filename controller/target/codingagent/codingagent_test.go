@@ -176,10 +176,14 @@ func TestReadFailures(t *testing.T) {
 	}
 }
 
-// TestPromptIsNoFlag: whatever a prompt says, it adds no flag to a command line.
+// TestPromptIsNoFlag: whatever a prompt or the name of a model says, it adds no flag to a
+// command line.
 func TestPromptIsNoFlag(t *testing.T) {
 	for _, name := range codingagent.Names() {
 		a := lookup(t, name)
+		if argv, _ := a.Argv(codingagent.Settings{Model: "--yolo"}, "x"); !slices.Contains(argv, "--model=--yolo") || slices.Contains(argv, "--yolo") {
+			t.Errorf("%s: the model may be read as a flag in %q", name, argv)
+		}
 		harmless, stdin := a.Argv(codingagent.Settings{Model: "m"}, "x")
 		for _, prompt := range []string{"--dangerous", "-p", "", "a b", "--", "@/etc/passwd"} {
 			argv, in := a.Argv(codingagent.Settings{Model: "m"}, prompt)
@@ -202,10 +206,10 @@ func TestPromptIsNoFlag(t *testing.T) {
 // TestBounds: an agent is given the bounds that it has, and no others.
 func TestBounds(t *testing.T) {
 	want := map[string]string{
-		"claude-code": "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --no-session-persistence --model m --max-turns 7 --max-budget-usd 0.5",
-		"codex":       "codex exec --json --skip-git-repo-check --ephemeral --ignore-user-config --color never --dangerously-bypass-approvals-and-sandbox -m m -",
-		"copilot":     "copilot --output-format json --allow-all-tools --no-ask-user --no-auto-update --no-color --model m --max-autopilot-continues 7 --prompt=hi",
-		"opencode":    "opencode run --format json --model m -- hi",
+		"claude-code": "claude -p --output-format stream-json --verbose --dangerously-skip-permissions --no-session-persistence --model=m --max-turns=7 --max-budget-usd=0.5",
+		"codex":       "codex exec --json --skip-git-repo-check --ephemeral --ignore-user-config --color never --dangerously-bypass-approvals-and-sandbox --model=m -",
+		"copilot":     "copilot --output-format json --allow-all-tools --no-ask-user --no-auto-update --no-color --model=m --max-autopilot-continues=7 --prompt=hi",
+		"opencode":    "opencode run --format json --model=m -- hi",
 	}
 	for _, name := range codingagent.Names() {
 		argv, _ := lookup(t, name).Argv(codingagent.Settings{Model: "m", Turns: 7, USD: .5}, "hi")
