@@ -337,6 +337,29 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}},
 	},
 	{
+		name: "an eval of a skill loses a criterion", base: withSkills("word", "It opens."), programs: "sh", answer: echo,
+		head: map[string]string{".claude/skills/pdf/evals/evals.json": strings.Replace(withSkills("", "")[".claude/skills/pdf/evals/evals.json"], `{"name": "said", "type": "contains", "value": "word"}, `, "", 1)},
+		want: outcome{gate: "pass", reason: "no case regressed", notice: "no longer requires the criterion said of checks", cases: map[string]string{".claude/skills/pdf#1": "pass unchanged"}},
+	},
+	{
+		name: "an eval of a skill loses all criteria", base: withSkills("word", "It opens."), programs: "sh", answer: echo,
+		head: map[string]string{".claude/skills/pdf/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open."}]}`},
+		want: outcome{gate: "pass", reason: "", notice: "not judged: no criteria", cases: map[string]string{".claude/skills/pdf#1": "skipped"}},
+	},
+	{
+		name: "a stranger changes a skill", base: withSkills("word", "It opens."), programs: "sh", answer: echo, stranger: true,
+		head:   map[string]string{".claude/skills/pdf/SKILL.md": skillText("pdf", "nothing")},
+		want:   outcome{gate: "undetermined", reason: "approve", some: true},
+		unlike: idle,
+	},
+	{
+		name: "a stranger changes a skill, which a writer approves", base: withSkills("word", "It opens."), programs: "sh", answer: echo, stranger: true,
+		head:    map[string]string{".claude/skills/pdf/SKILL.md": skillText("pdf", "nothing")},
+		remarks: []remark{{"mona", "/gavel approve HEAD"}},
+		want:    outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{".claude/skills/pdf#1": "fail regression"}},
+		unlike:  keyboard,
+	},
+	{
 		name: "skills without a target are listed and not run", answer: echo,
 		base: shopOf("a", map[string]string{"skills/csv/SKILL.md": skillText("csv", "word"), "skills/csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "expected_output": "It opens."}]}`}),
 		head: map[string]string{"skills/csv/SKILL.md": skillText("csv", "nothing")},
