@@ -75,7 +75,7 @@ func (e *eval) look(item document.Place, name string) (string, bool) {
 			return full, true
 		}
 		tried = append(tried, full)
-		e.inputs = append(e.inputs, schema.Input{File: full, Role: role, Absent: true})
+		e.own = append(e.own, schema.Input{File: full, Role: role, Absent: true})
 	}
 	if len(tried) == 0 {
 		warn("path-escapes", fmt.Sprintf("the path %q leaves the repository, and no file is laid out for it", name), "name a file inside it")
@@ -102,7 +102,7 @@ func (e *eval) place(item document.Place, from, to string) {
 	}
 	names := []string{from}
 	if info.IsDir() {
-		e.inputs = append(e.inputs, schema.Input{File: from, Role: role})
+		e.own = append(e.own, schema.Input{File: from, Role: role})
 		names, err = program.ListFiles(e.FS, []string{from}, e.isNoFile, mostLooked)
 		e.Budget.Go()
 		if err == nil && len(names)+len(e.staged) > maxFiles {
@@ -144,6 +144,6 @@ func (e *eval) stage(from, to string) error {
 	}
 	file.Path = to
 	e.staged = append(e.staged, schema.StagedFile{WorkspaceFile: file, From: from})
-	e.inputs = append(e.inputs, schema.Input{File: from, Role: role})
+	e.own = append(e.own, schema.Input{File: from, Role: role})
 	return nil
 }

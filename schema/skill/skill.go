@@ -51,7 +51,10 @@ type file struct {
 	// target runs the cases; skip says why none does.
 	target, skip string
 	first        map[string]schema.Position // by id
-	problems     []schema.Problem
+	// inputs and work are those of an eval without files of its own.
+	inputs   []schema.Input
+	work     *schema.WorkspaceSkill
+	problems []schema.Problem
 }
 
 func load(src Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
@@ -65,6 +68,10 @@ func load(src Source, doc *document.Document) ([]*schema.Case, []schema.Problem)
 	f.skill = f.find()
 	f.problems = append(f.problems, f.skill.problems...)
 	f.target, f.skip = f.runs()
+	f.inputs = sorted(append(f.skill.inputs, schema.Input{File: doc.File, Role: "definition"}))
+	if f.skill.name != "" {
+		f.work = &schema.WorkspaceSkill{Name: f.skill.name, Dir: f.skill.dir, Files: f.skill.files}
+	}
 	var cases []*schema.Case
 	for i := range doc.Items(f.list) {
 		f.Budget.Go()
@@ -107,7 +114,7 @@ type eval struct {
 	document.Place
 	id       string
 	staged   []schema.StagedFile
-	inputs   []schema.Input
+	own      []schema.Input
 	problems []schema.Problem
 }
 
@@ -153,16 +160,12 @@ func (e *eval) compile() *schema.Case {
 		skip = "not judged: " + unjudged
 	}
 	target := e.Settings.Targets[cmp.Or(e.target, e.Settings.DefaultTarget)]
-	work := &schema.Workspace{Staged: e.staged}
-	if e.skill.name != "" {
-		work.Skill = &schema.WorkspaceSkill{Name: e.skill.name, Dir: e.skill.dir, Files: e.skill.files}
-	}
 	return &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: e.key(e.id), Dialect: schema.DialectSkill, Origin: e.At(), Labels: e.labels(),
 			Target: e.target, Weight: 1, Skip: skip, Inputs: e.allInputs(),
 		},
-		Drive:      schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}, Workspace: work},
+		Drive:      schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}, Workspace: &schema.Workspace{Staged: e.staged, Skill: e.work}},
 		Evaluators: evaluators,
 		Policy: schema.Policy{
 			Iterations: max(e.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
@@ -241,11 +244,18 @@ func (e *eval) labels() schema.Labels {
 	return out
 }
 
-// allInputs returns every file that the case was built from, sorted.
+// allInputs returns every file that the case was built from. Evals without files of their
+// own share the list.
 func (e *eval) allInputs() []schema.Input {
-	all := slices.Concat([]schema.Input{{File: e.doc.File, Role: "definition"}}, e.skill.inputs, e.inputs)
+	if len(e.own) == 0 {
+		return e.inputs
+	}
+	e.Budget.Spend(document.Parts, len(e.inputs)+len(e.own))
+	return sorted(slices.Concat(e.inputs, e.own))
+}
+
+// sorted sorts inputs by file, without duplicates.
+func sorted(all []schema.Input) []schema.Input {
 	slices.SortFunc(all, func(a, b schema.Input) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Role, b.Role)) })
-	all = slices.Compact(all)
-	e.Budget.Spend(document.Parts, len(all))
-	return all
+	return slices.Clip(slices.Compact(all))
 }
