@@ -39,7 +39,7 @@ with open("made.txt", "w") as f:
 event(type="assistant", message={"id": "m1", "content": [{"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "made.txt"}}]}, parent_tool_use_id=None)
 event(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]})
 seen = sorted(os.listdir(".")) + ["home:"] + sorted(os.listdir(os.environ["HOME"]))
-text = " | ".join([said, "stranger " + ask("other"), "elsewhere " + ask(key, "/v1/organizations"), "key " + key, "argv " + " ".join(sys.argv[1:]), " ".join(seen)])
+text = " | ".join([said, "stranger " + ask("other"), "elsewhere " + ask(key, "/v1/organizations"), "above " + ask(key, "/v1/messages/../organizations"), "encoded " + ask(key, "/v1/messages%2f..%2forganizations"), "key " + key, "argv " + " ".join(sys.argv[1:]), " ".join(seen)])
 event(type="result", subtype="success", is_error=False, result=text, total_cost_usd=0.25,
       usage={"input_tokens": 5, "cache_read_input_tokens": 20, "output_tokens": 7})
 `
@@ -83,7 +83,7 @@ func TestClaudeCode(t *testing.T) {
 		".gitignore": ".gavel/\n", "README.md": "secret plans\n",
 		"gavel.yaml": "version: 1\ntargets:\n  coder:\n    provider: claude-code\n    model: claude-x\n    bounds: {turns: 7, usd: 0.5}\n    base_url: " + api.URL + "\n",
 		"test_definitions/made.eval.yaml": "tests:\n" +
-			"- {id: works, input: --help me, assertions: [{type: contains, value: the model heard --help me}, {type: contains, value: stranger 401}, {type: contains, value: elsewhere 404}, {type: contains, value: --max-turns=7}]}\n" +
+			"- {id: works, input: --help me, assertions: [{type: contains, value: the model heard --help me}, {type: contains, value: stranger 401}, {type: contains, value: elsewhere 404}, {type: contains, value: above 404}, {type: contains, value: encoded 404}, {type: contains, value: --max-turns=7}]}\n" +
 			"- {id: breaks, input: fail, assertions: [{type: contains, value: x}]}\n",
 	})
 	path := fakeAgents(t, map[string]string{"claude": fakeClaude})

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -29,6 +30,9 @@ type coder struct {
 	api       *url.URL
 	transport http.RoundTripper
 }
+
+// passedOn are the paths below the address of an API that an agent may ask with the key.
+var passedOn = []string{"/v1/messages", "/v1/messages/count_tokens"}
 
 // coderLimits are what a coding agent may take: they bring a whole runtime with them.
 var coderLimits = sandbox.Limits{Memory: 8 << 30, Processes: 512, OpenFiles: 4096, Disk: 1 << 30, Files: 50_000}
@@ -96,7 +100,7 @@ func (c *coder) passOn(token string) http.Handler {
 		switch {
 		case has != token:
 			http.Error(w, "the key of this run is needed", http.StatusUnauthorized)
-		case !strings.HasPrefix(r.URL.Path, "/v1/messages"):
+		case r.Method != http.MethodPost || r.URL.RawPath != "" || !slices.Contains(passedOn, r.URL.Path):
 			http.Error(w, "only messages are passed on", http.StatusNotFound)
 		default:
 			proxy.ServeHTTP(w, r)
