@@ -94,6 +94,7 @@ func TestBrowserPages(t *testing.T) {
 	h.judgeSamples("refund", refund.Digest, 0.25, 0.5, 0.75)
 	h.run("run-before", report.Compare(reporttest.FirstRun().In))
 	h.run("run-now", r)
+	h.run("run-green", powerful())
 	h.timedRun("run-timed", 30)
 	h.run("run-ab", abReport())
 	h.run("run-targets", targetsReport())
@@ -101,7 +102,7 @@ func TestBrowserPages(t *testing.T) {
 	defer srv.Close()
 	b := browsertest.Open(t, srv.URL)
 	for _, tt := range []struct{ name, path string }{
-		{"runs", "/"}, {"run", "/runs/run-now"}, {"compare", "/compare?a=run-before&b=run-now"}, {"scores", "/scores"}, {"costs", "/costs"},
+		{"runs", "/"}, {"run", "/runs/run-now"}, {"power", "/runs/run-green"}, {"compare", "/compare?a=run-before&b=run-now"}, {"scores", "/scores"}, {"costs", "/costs"},
 		{"timeline", "/runs/run-timed/timeline"}, {"ab", "/runs/run-ab/ab"}, {"judges", "/runs/run-ab/judges"},
 		{"targets", "/runs/run-targets/targets"}, {"compare-targets", "/compare?a=run-targets&b=run-targets&target_a=old&target_b=new"},
 		{"case", "/runs/run-now/case?" + url.Values{"name": {refund.Name()}}.Encode()},

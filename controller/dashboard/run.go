@@ -127,6 +127,7 @@ type runBody struct {
 	Pager                    pager
 	CompareURL               string
 	Others                   []runRow
+	Power                    *powerCurve
 }
 
 // first returns the first items of a list, and how many more there are.
@@ -154,7 +155,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 		Facts: html.Facts(rep), Notices: html.Notices(rep, html.Options{}), Targets: html.Targets(rep),
 		Tables: html.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
 		Sorts: []string{"name", "score", "cost", "calls", "time"}, CompareURL: s.cfg.Root + "/compare",
-		Pages: s.pagesOf(run),
+		Pages: s.pagesOf(run), Power: powerOf(rep),
 	}
 	if n := len(body.Notices); n > mostNotices {
 		body.Notices, body.MoreNotices = body.Notices[:mostNotices], n-mostNotices

@@ -1,11 +1,13 @@
 package power_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/power"
@@ -164,6 +166,63 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// TestAnEstimateIsRemembered: the second call computes nothing, since a call whose context has
+// ended computes nothing and returns nil. A score or a time changes nothing; a verdict, an
+// option, and what counts as one do.
+func TestAnEstimateIsRemembered(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	suite := func() []confirm.Case { return suiteOf(r, drawn(r, 9, 1), 5) }
+	ended, end := context.WithCancel(t.Context())
+	end()
+	cases := suite()
+	if got := power.Estimate(ended, cases, confirm.Options{Looks: 11}); got != nil {
+		t.Fatalf("an estimate that was not computed: %+v", got)
+	}
+	first := power.Estimate(t.Context(), cases, confirm.Options{Looks: 11})
+	score := .5
+	cases[0].Base[0].Score, cases[1].Base[0].At, cases[2].Head.Verdict = &score, time.Unix(1, 0), verdict.Fail
+	if again := power.Estimate(ended, cases, confirm.Options{Looks: 11}); again == nil || *again != *first {
+		t.Errorf("the second call gives %+v, want %+v", again, first)
+	}
+	for name, change := range map[string]func([]confirm.Case, *confirm.Options){
+		"a verdict":      func(c []confirm.Case, _ *confirm.Options) { c[0].Base[0].Verdict = verdict.Fail },
+		"one result":     func(c []confirm.Case, _ *confirm.Options) { c[0].Base = c[0].Base[1:] },
+		"a fresh base":   func(c []confirm.Case, _ *confirm.Options) { c[0].Fresh = true },
+		"a weight":       func(c []confirm.Case, _ *confirm.Options) { c[0].Weight = 2 },
+		"a conversation": func(c []confirm.Case, _ *confirm.Options) { c[0].Conversation, c[1].Conversation = "x", "x" },
+		"alpha":          func(_ []confirm.Case, o *confirm.Options) { o.Alpha = .01 },
+		"a push":         func(_ []confirm.Case, o *confirm.Options) { o.Push = 3 },
+		"samples":        func(_ []confirm.Case, o *confirm.Options) { o.Looks = 12 },
+	} {
+		other, options := suite(), confirm.Options{Looks: 11}
+		change(other, &options)
+		if got := power.Estimate(ended, other, options); got != nil {
+			t.Errorf("%s: the estimate of other cases is used: %+v", name, got)
+		}
+	}
+	for i := range 256 { // the oldest makes room
+		power.Estimate(t.Context(), nil, confirm.Options{Looks: 100 + i})
+	}
+	if got := power.Estimate(ended, cases, confirm.Options{Looks: 11}); got != nil {
+		t.Errorf("an estimate is remembered for too long: %+v", got)
+	}
+}
+
+// TestCurve: the larger the fall, the likelier it is seen, up to certainty; the point of 0.10
+// is Fall.
+func TestCurve(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	got := power.Estimate(t.Context(), suiteOf(r, drawn(r, 60, .8), 5), confirm.Options{})
+	for i, chance := range got.Curve[1:] {
+		if chance < got.Curve[i]-.05 { // half of the pull requests leave that much to luck
+			t.Errorf("the curve falls: %v", got.Curve)
+		}
+	}
+	if got.Curve[1] != got.Fall || got.Curve[0] > .5 || got.Curve[3] < .95 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func BenchmarkEstimate(b *testing.B) {
 	for _, n := range []int{20, 200, 2000} {
 		for _, history := range []int{0, 5} {
@@ -171,6 +230,7 @@ func BenchmarkEstimate(b *testing.B) {
 				r := rand.New(rand.NewPCG(3, uint64(n)))
 				cases := suiteOf(r, drawn(r, n, .8), history)
 				for b.Loop() {
+					cases[0].Weight++ // so that it is not remembered
 					power.Estimate(b.Context(), cases, confirm.Options{})
 				}
 			})
