@@ -21,25 +21,7 @@ func flakyCommand(a *App) *cobra.Command {
 		Example: `  gavel flaky
   gavel flaky 'support/**' --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := selection{}
-			s.Keys = args
-			return a.WithStored(cmd.Context(), a.WithRead, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-				prepared, err := a.Local(ctx, w, store, s)
-				if err != nil {
-					return err
-				}
-				if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
-					return err
-				}
-				list, err := flakyCases(ctx, prepared, store)
-				if err != nil {
-					return err
-				}
-				if a.JSON {
-					return a.Print(list)
-				}
-				return terminal.Flaky(a.Stdout, list, terminal.OptionsFor(a.Stdout, a.LookupEnv))
-			})
+			return a.WithStored(cmd.Context(), a.WithRead, listing[report.FlakyList]{flakyCases, terminal.Flaky}.of(a, args))
 		},
 	}
 }

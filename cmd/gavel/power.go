@@ -23,25 +23,7 @@ func powerCommand(a *App) *cobra.Command {
 		Example: `  gavel power
   gavel power 'support/**' --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := selection{}
-			s.Keys = args
-			return a.WithPlan(cmd.Context(), func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-				prepared, err := a.Local(ctx, w, store, s)
-				if err != nil {
-					return err
-				}
-				if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
-					return err
-				}
-				table, err := powerTable(ctx, prepared, store)
-				if err != nil {
-					return err
-				}
-				if a.JSON {
-					return a.Print(table)
-				}
-				return terminal.Power(a.Stdout, table, terminal.OptionsFor(a.Stdout, a.LookupEnv))
-			})
+			return a.WithPlan(cmd.Context(), listing[report.PowerTable]{powerTable, terminal.Power}.of(a, args))
 		},
 	}
 }
