@@ -11,8 +11,6 @@ import (
 
 // A powerCurve is the chart of the chances that a comparison sees a fall of all cases.
 type powerCurve struct {
-	// Text says what else would have been seen.
-	Text   string
 	Line   string
 	Points []powerPoint
 	Grid   []tick
@@ -24,11 +22,10 @@ type powerPoint struct{ X, Y, Label, Tip string }
 // powerOf draws the power of a green run; nil for another, and for a run of an earlier version,
 // which has no curve.
 func powerOf(r *report.Report) *powerCurve {
-	text := reporters.Seen(r)
-	if text == "" || r.Power.Curve == [len(power.Falls)]float64{} {
+	if reporters.Seen(r) == "" || r.Power.Curve == [len(power.Falls)]float64{} {
 		return nil
 	}
-	c := powerCurve{Text: text}
+	var c powerCurve
 	for _, chance := range []float64{0, 0.5, 1} {
 		y := height(chance)
 		c.Grid = append(c.Grid, tick{pixels(y), pixels(y + 4), fmt.Sprintf("%.0f %%", chance*100)})
