@@ -6,6 +6,7 @@ require (
 	github.com/gavel-evals/gavel v0.0.0
 	github.com/google/go-cmp v0.7.0
 	github.com/yuin/goldmark v1.8.7
+	golang.org/x/sync v0.24.0
 )
 
 require (
@@ -45,7 +46,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.61.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect

@@ -1,7 +1,8 @@
 // Command simulate prints how often package confirm is wrong about pull requests whose
 // truth only the simulation knows; simulation/table.txt keeps the result. With
 // -pipeline it prints the results of the whole pipeline for such pull requests, which
-// rehearsal/table.txt keeps.
+// rehearsal/table.txt keeps, and with -power what package power states about suites, next
+// to what is true, which statements/table.txt keeps.
 package main
 
 import (
@@ -15,16 +16,21 @@ import (
 
 	"github.com/gavel-evals/gavel/examples/research/rehearsal"
 	"github.com/gavel-evals/gavel/examples/research/simulation"
+	"github.com/gavel-evals/gavel/examples/research/statements"
 )
 
 func main() {
 	only := flag.String("only", "", "sections to print, such as null,drift; all by default")
 	pipeline := flag.Bool("pipeline", false, "judge pull requests with the whole pipeline, a ledger and a model server")
+	stated := flag.Bool("power", false, "compare the stated with the true power of suites")
 	flag.Parse()
 	var err error
-	if *pipeline {
+	switch {
+	case *pipeline:
 		err = rehearse(os.Stdout)
-	} else {
+	case *stated:
+		err = statements.Table(context.Background(), os.Stdout, statements.Suites)
+	default:
 		err = simulate(os.Stdout, *only)
 	}
 	if err != nil {
