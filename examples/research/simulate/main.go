@@ -24,19 +24,22 @@ func main() {
 	pipeline := flag.Bool("pipeline", false, "judge pull requests with the whole pipeline, a ledger and a model server")
 	stated := flag.Bool("power", false, "compare the stated with the true power of suites")
 	flag.Parse()
-	var err error
-	switch {
-	case *pipeline:
-		err = rehearse(os.Stdout)
-	case *stated:
-		err = statements.Table(context.Background(), os.Stdout, statements.Suites)
-	default:
-		err = simulate(os.Stdout, *only)
-	}
+	err := table(os.Stdout, *pipeline, *stated, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(2)
 	}
+}
+
+// table prints the table that the flags ask for.
+func table(w io.Writer, pipeline, stated bool, only string) error {
+	switch {
+	case pipeline:
+		return rehearse(w)
+	case stated:
+		return statements.Table(context.Background(), w, statements.Suites)
+	}
+	return simulate(w, only)
 }
 
 // simulate prints the named sections, or all if none is named.
