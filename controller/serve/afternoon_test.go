@@ -308,11 +308,21 @@ func TestManyMoreOpenThanFit(t *testing.T) {
 	a := afternoon{pulls: 200, pushes: 200, within: 10 * time.Second, takes: 2 * time.Second, lasts: 20 * time.Minute}
 	all, times, comments := a.run(t)
 	var last time.Duration
+	var end time.Time
 	for _, p := range all {
 		if joined := strings.Join(p.writes, ", "); joined != "verdict success, validate success" {
 			t.Errorf("the head of #%d has %s", p.number, joined)
 		}
 		last = max(last, p.verdict)
+		if at := p.at.Add(p.verdict); at.After(end) {
+			end = at
+		}
+	}
+	// A head is handled until its comment is written, so that only the comments of the heads
+	// that no longer fit go before the last verdict.
+	before := len(slices.DeleteFunc(slices.Clone(times), func(at time.Time) bool { return at.After(end) }))
+	if most := 3*a.pulls - 64; before > most {
+		t.Errorf("%d writes until the last verdict, want at most %d", before, most)
 	}
 	needed := time.Duration(len(times)) * 1300 * time.Millisecond // an answer and the distance to the next write
 	if comments != a.pulls || last > needed {
