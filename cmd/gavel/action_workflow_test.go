@@ -220,6 +220,12 @@ func TestTheExampleWithoutForks(t *testing.T) {
 			t.Errorf("%s is %v here and %v in the other workflow", event, of, was)
 		}
 	}
+	for _, of := range []any{w.On["pull_request"], other.On["pull_request_target"]} {
+		// An edit may choose another base branch, and a closed one no longer counts for its commit.
+		if got := fmt.Sprint(of); got != "map[types:[opened synchronize reopened edited closed]]" {
+			t.Errorf("pull requests start it for %s", got)
+		}
+	}
 	if w.On["pull_request_target"] != nil || w.On["issue_comment"] != nil || len(w.On) != 5 {
 		t.Errorf("it starts on %v", w.On)
 	}
