@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -268,7 +269,10 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 	}
 	s.hook.Store(&handler)
 	listener, err := net.Listen("tcp", s.operator.File.Listen)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, usageError("listen: %w: another program has the port, which may be a server that still runs: end it, or write another address as listen in %s", err, s.path)
+	case err != nil:
 		return nil, usageError("listen: %w", err)
 	}
 	endProbes, err := s.probes()

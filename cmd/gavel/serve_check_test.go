@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -218,5 +219,28 @@ func TestServeCheckWritesNothing(t *testing.T) {
 	}
 	if stdout, stderr, code := j.call(t, "serve", "--check", "--config", file); code != exitUsage || !strings.Contains(stdout, "missing  the ledger ") || !strings.Contains(stdout, "not a directory") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestServeOnAPortInUse ends with the file to correct.
+func TestServeOnAPortInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	file := operatorsFile(t, j, "")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte(strings.Replace(string(text), "127.0.0.1:0", taken.Addr().String(), 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := j.call(t, "serve", "--config", file)
+	want := "another program has the port, which may be a server that still runs: end it, or write another address as listen in " + file
+	if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, taken.Addr().String()) {
+		t.Errorf("exit code %d, want %d and %q\n%s", code, exitUsage, want, stderr)
 	}
 }
