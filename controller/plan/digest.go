@@ -293,7 +293,7 @@ func (d *digester) decision() {
 	d.bands()
 	d.short(Decision, "iterations", strconv.Itoa(d.c.Policy.Iterations), d.configured()...)
 	if share := d.c.Policy.PassShare; share > 0 {
-		d.short(Decision, "pass share", decimal(share), d.configured()...)
+		d.short(Decision, "pass share", decimal(share), append(d.configured(), d.checked()...)...)
 	}
 	if d.c.Policy.Best {
 		d.short(Decision, "best of samples", "true", d.c.Origin.File)
@@ -438,6 +438,17 @@ func (d *digester) configured() []string {
 		return nil
 	}
 	return []string{d.c.Origin.File, d.env.Config}
+}
+
+// checked returns the file with the checks of the case, if it has one.
+func (d *digester) checked() []string {
+	var files []string
+	for _, in := range d.c.Inputs {
+		if in.Role == "checks" && !in.Absent && !d.bare {
+			files = append(files, in.File)
+		}
+	}
+	return files
 }
 
 func (d *digester) targetName() string { return cmp.Or(d.c.Target, d.env.DefaultTarget) }

@@ -293,6 +293,9 @@ func TestNoticesOfRules(t *testing.T) {
 	bands := func(b *schema.Bands) *schema.Case {
 		return &schema.Case{Policy: schema.Policy{Bands: b}}
 	}
+	share := func(of float64, samples int) *schema.Case {
+		return &schema.Case{Policy: schema.Policy{PassShare: of, Iterations: samples}}
+	}
 	required := []string{"a"}
 	for _, tc := range []struct {
 		name       string
@@ -313,6 +316,13 @@ func TestNoticesOfRules(t *testing.T) {
 		{"every sample", rule(schema.Rule{Unanimous: true}), rule(schema.Rule{}), "requires only in most samples what every sample had to meet of judge"},
 		{"aggregate", rule(schema.Rule{Aggregate: schema.Minimum}), rule(schema.Rule{Aggregate: schema.Maximum}), "combines the scores in another way of judge"},
 		{"negation", rule(schema.Rule{}), rule(schema.Rule{Negate: true}), "turns the score around of judge"},
+		{"a smaller share", share(0.8, 10), share(0.5, 10), "lowers the share of samples that must pass: 8 of 10 → 5 of 10"},
+		{"a share of fewer samples", share(0.8, 10), share(0.8, 5), "lowers the share of samples that must pass: 8 of 10 → 4 of 5"},
+		{"a larger share of fewer samples", share(0.8, 10), share(1, 1), "lowers the share of samples that must pass: 8 of 10 → 1 of 1"},
+		{"a share for the format's rule", share(0, 10), share(0.8, 10), "passes with 8 of 10 samples, where the format decided"},
+		{"the format's rule for a share", share(0.8, 10), share(0, 10), "no longer asks for 8 of 10 samples: the format decides"},
+		{"a larger share", share(0.8, 10), share(0.9, 10), ""},
+		{"a share of more samples", share(0.8, 5), share(0.8, 10), ""},
 		{"best", bands(nil), &schema.Case{Policy: schema.Policy{Best: true}}, "takes the result of the best sample"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

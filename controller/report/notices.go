@@ -222,6 +222,7 @@ func ruleFile(row *plan.Row) string {
 
 func weakerRules(base, head *schema.Case) []string {
 	out := append(lighter("", evaluatorWeights(base), evaluatorWeights(head)), lowerBands(base, head)...)
+	out = append(out, weakerShare(base, head)...)
 	if !base.Policy.Best && head.Policy.Best {
 		out = append(out, "takes the result of the best sample")
 	}
@@ -243,6 +244,25 @@ func weakerRules(base, head *schema.Case) []string {
 		out = append(out, lighter(" of "+was.Name, was.Rule.Weights, is.Weights)...)
 	}
 	return out
+}
+
+// weakerShare names a share of the samples that must pass which is smaller, or of fewer
+// samples, or which takes the place of the format's rule or leaves it its place.
+func weakerShare(base, head *schema.Case) []string {
+	text := func(c *schema.Case) string {
+		return schema.PassShare{Share: c.Policy.PassShare, Samples: c.Samples()}.String()
+	}
+	switch was, is := base.Policy.PassShare, head.Policy.PassShare; {
+	case was == is && (was == 0 || head.Samples() >= base.Samples()):
+		return nil
+	case was == 0:
+		return []string{"passes with " + text(head) + " samples, where the format decided"}
+	case is == 0:
+		return []string{"no longer asks for " + text(base) + " samples: the format decides"}
+	case is > was && head.Samples() >= base.Samples():
+		return nil
+	}
+	return []string{"lowers the share of samples that must pass: " + text(base) + " → " + text(head)}
 }
 
 // lowerBands names the lowered bands of a case's overall score. A case without bands

@@ -19,6 +19,16 @@ import (
 // maxPattern bounds a pattern, whose compiled form grows with it.
 const maxPattern = 4096
 
+// keyShare is the field of a pass share, which checks no answer.
+const keyShare = "pass"
+
+// A checkList is what a case has to pass: checks, and the share of its samples that do; nil
+// for no share.
+type checkList struct {
+	checks []boundedCheck
+	share  *schema.PassShare
+}
+
 // A boundedCheck is a check with the bound of the quantity that it looks at.
 type boundedCheck struct {
 	evaluator.Check
@@ -30,13 +40,12 @@ type checkReader struct{ document.Complaints }
 
 // readChecks reads the list of checks at a place of a document. of names the list in
 // problems. The checks have no ID yet, and one that has a problem is left out.
-func readChecks(doc *document.Document, of string, at ...any) ([]boundedCheck, []schema.Problem) {
+func readChecks(doc *document.Document, of string, at ...any) (out checkList, problems []schema.Problem) {
 	r := checkReader{document.Complaints{Doc: doc}}
 	if !doc.IsList(at...) || doc.Items(at...) == 0 {
 		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
-		return nil, r.Problems
+		return out, r.Problems
 	}
-	var out []boundedCheck
 	for i := range doc.Items(at...) {
 		item := append(slices.Clip(at), i)
 		found := doc.CheckPart("#Check", schema.Error, item...)
@@ -49,11 +58,32 @@ func readChecks(doc *document.Document, of string, at ...any) ([]boundedCheck, [
 			r.Fail("one-check", fmt.Sprintf("a check has one field, and this one has %d", len(keys)), "write an item of the list for each check", item...)
 			continue
 		}
+		if keys[0] == keyShare {
+			r.share(&out, append(item, keyShare)...)
+			continue
+		}
 		check := boundedCheck{Check: evaluator.Check{Kind: keys[0]}}
 		r.value(&check, append(item, keys[0])...)
-		out = append(out, check)
+		out.checks = append(out.checks, check)
 	}
 	return out, r.Problems
+}
+
+// share reads how many samples must pass.
+func (r *checkReader) share(list *checkList, at ...any) {
+	text := r.Doc.Text(at...)
+	if text == "" {
+		text = string(r.Doc.JSON(at...)) // a number
+	}
+	share, ok := schema.ParsePassShare(text)
+	switch {
+	case !ok:
+		r.Fail("bad-share", fmt.Sprintf("%q is not a share of samples", text), fmt.Sprintf("write 8 of 10, with at most %d samples, or 0.8", schema.MaxIterations), at...)
+	case list.share != nil:
+		r.Fail("duplicate-key", "`pass` is set twice", "remove one of them", at...)
+	default:
+		list.share = &share
+	}
 }
 
 // value reads the expected value of a check.

@@ -126,9 +126,12 @@ func (r *checksReader) read() {
 
 // attach adds checks to a case, and to those that it has. They take the place of
 // a judge that nobody asked for, and have no share in the score unless nothing
-// else has.
-func (r *checksReader) attach(c *schema.Case, list []boundedCheck) {
-	if len(list) == 0 {
+// else has. It also sets the share of samples that must pass.
+func (r *checksReader) attach(c *schema.Case, list checkList) {
+	if list.share != nil {
+		c.Policy.Demand(*list.share)
+	}
+	if len(list.checks) == 0 {
 		return
 	}
 	others := slices.DeleteFunc(slices.Clone(c.Evaluators), func(ev schema.Evaluator) bool { return ev.Fallback })
@@ -152,7 +155,7 @@ func (r *checksReader) attach(c *schema.Case, list []boundedCheck) {
 	}
 	most := maps.Clone(ev.Rule.Most)
 	spec.Checks = slices.Clone(spec.Checks)
-	for _, added := range list {
+	for _, added := range list.checks {
 		added.ID = added.Kind
 		if n := count(spec.Checks, added.Kind); n > 0 {
 			added.ID = fmt.Sprintf("%s %d", added.Kind, n+1)

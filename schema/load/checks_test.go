@@ -88,6 +88,40 @@ func TestChecksOfEveryDialect(t *testing.T) {
 	}
 }
 
+// TestPassSharesOfChecks: next to checks or alone, in a file of its own or in the case. The
+// share of the settings wins.
+func TestPassSharesOfChecks(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/suite.yaml": "- {id: one, expected_outcome: x, input: i, rubrics: [Is kind]}\n- {id: two, expected_outcome: x, input: i}\n" +
+			"- {id: three, expected_outcome: x, input: i, checks: [{pass: 1}, {contains: y}]}\n- {id: four, expected_outcome: x, input: i}\n",
+		"test_definitions/suite.checks.yaml": "one: [{pass: 0.5}]\ntwo: [{contains: x}, {pass: 8 of 10}]\n",
+	}
+	type share struct {
+		Share            float64
+		Samples, Checked int
+	}
+	for _, tt := range []struct {
+		settings map[string]schema.PassShare
+		want     map[string]share
+	}{
+		{nil, map[string]share{"suite#one": {0.5, 4, 0}, "suite#two": {0.8, 10, 1}, "suite#three": {1, 4, 1}, "suite#four": {0, 4, 0}}},
+		{map[string]schema.PassShare{"suite#t*": {Share: 0.9, Samples: 20}}, map[string]share{"suite#one": {0.5, 4, 0}, "suite#two": {0.9, 20, 1}, "suite#three": {0.9, 20, 1}, "suite#four": {0, 4, 0}}},
+	} {
+		res := loadBy(t, schema.Settings{Definitions: []string{"test_definitions"}, Iterations: 4, PassShares: tt.settings}, files)
+		got := map[string]share{}
+		for _, c := range res.Cases {
+			checked := 0
+			if checksOf(c) != nil {
+				checked = 1
+			}
+			got[c.Key] = share{c.Policy.PassShare, c.Samples(), checked}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("shares of %v (-want +got), problems %v:\n%s", tt.settings, res.Problems, diff)
+		}
+	}
+}
+
 // TestChecksThatCannotBeRead cost the cases of the definition, which would pass
 // without them.
 func TestChecksThatCannotBeRead(t *testing.T) {
@@ -117,6 +151,8 @@ func TestChecksThatCannotBeRead(t *testing.T) {
 		{"no value", "one: [{json_path: {path: a}}]\n", "the field `value` is missing"},
 		{"no path", "one: [{json_path: {path: \"a..b\", value: 1}}]\n", "the path \"a..b\" cannot be read; write names and indexes, such as items[0].name"},
 		{"the same twice", "one: [{contains: x}]\none: [{contains: y}]\n", "2:1: error: "},
+		{"no share", "one: [{pass: 11 of 10}]\n", "1:8: error: \"11 of 10\" is not a share of samples; write 8 of 10, with at most 1000 samples, or 0.8"},
+		{"two shares", "one: [{pass: 0.5}, {pass: 8 of 10}]\n", "1:21: error: `pass` is set twice"},
 		{"less than no usd", "one: [{cost_usd: -1}]\n", "`cost_usd` is -1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
