@@ -51,7 +51,7 @@ func (a *attempt) run(ctx context.Context) error {
 	if a.asksShare() {
 		err = a.takeShare(ctx, stored)
 	} else {
-		_, err = a.take(ctx, stored, a.due())
+		_, err = a.take(ctx, stored, &untaken{end: a.size}, a.size)
 	}
 	if err != nil {
 		return err

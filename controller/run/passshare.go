@@ -29,29 +29,57 @@ func (a *attempt) takeShare(ctx context.Context, stored *storedSamples) error {
 	stored.preferJudged()
 	left := a.due()
 	tally := verdict.NewTally(c.job.Case, nil)
-	tally.Passes = tally.Of - len(left) // the others passed in an earlier attempt
+	tally.Passes = tally.Of - left.len() // the others passed in an earlier attempt
 	isLast := a.number+1 >= c.mostAttempts()
 	spare := max(1, a.size/2)
-	for len(left) > 0 && !a.cut {
+	for left.len() > 0 && !a.cut {
 		step := tally.Need - tally.Passes
 		if isLast {
 			step = tally.Missing()
 		}
-		taken, err := a.take(ctx, stored, left[:min(max(step, stored.judgedAhead(left)), len(left))])
+		taken, err := a.take(ctx, stored, left, min(max(step, stored.judgedAhead(left)), mostAtOnce))
 		if err != nil || len(taken) == 0 {
 			return err
 		}
-		left = left[len(taken):]
 		for _, s := range taken {
 			one := verdict.NewTally(c.job.Case, []verdict.Sample{s.result})
 			tally.Passes, tally.Fails = tally.Passes+one.Passes, tally.Fails+one.Fails
 			if s.failed() && spare > 0 && c.replaces(s) {
-				left = slices.Insert(left, 0, s.index)
+				left.first = slices.Insert(left.first, 0, s.index)
 				spare--
 			}
 		}
 	}
 	return nil
+}
+
+// mostAtOnce is the most samples that a step takes.
+const mostAtOnce = 1000
+
+// An untaken holds the indexes of samples that are still to be taken: some before all
+// others, and a range. It takes no memory for the range, however long it is.
+type untaken struct {
+	first     []int
+	next, end int
+}
+
+func (u *untaken) len() int { return len(u.first) + u.end - u.next }
+
+// at returns the n-th index.
+func (u *untaken) at(n int) int {
+	if n < len(u.first) {
+		return u.first[n]
+	}
+	return u.next + n - len(u.first)
+}
+
+// drop removes the first index.
+func (u *untaken) drop() {
+	if len(u.first) > 0 {
+		u.first = u.first[1:]
+		return
+	}
+	u.next++
 }
 
 // replaces reports whether another sample may take the place of one with an error: calls
@@ -61,23 +89,19 @@ func (c *caseRun) replaces(s *sample) bool {
 	return !c.runner.recording && c.costs.Unrun == "" && !s.stopped && c.job.Selection == nil && len(c.job.Kept) == 0
 }
 
-// due are the indexes of the samples that an attempt takes: all in the first, else the ones
-// that have not passed.
-func (a *attempt) due() []int {
+// due returns the samples that an attempt takes: all in the first, else the ones that have
+// not passed.
+func (a *attempt) due() *untaken {
 	if a.before == nil {
-		all := make([]int, a.size)
-		for i := range all {
-			all[i] = i
-		}
-		return all
+		return &untaken{end: a.size}
 	}
-	var left []int
+	var left untaken
 	for _, s := range a.before.latest() {
 		if verdict.NewTally(a.caseRun.job.Case, []verdict.Sample{s.result}).Passes == 0 {
-			left = append(left, s.index)
+			left.first = append(left.first, s.index)
 		}
 	}
-	return left
+	return &left
 }
 
 // latest returns the last sample of each index, of this attempt and of the ones before.
@@ -117,10 +141,10 @@ func (stored *storedSamples) preferJudged() {
 
 // judgedAhead counts the first of the samples whose judgement is stored. They cost nothing,
 // and a stored decision rests on all of them.
-func (stored *storedSamples) judgedAhead(left []int) int {
+func (stored *storedSamples) judgedAhead(left *untaken) int {
 	used := make([]int, len(stored.executions))
-	for n, i := range left {
-		opening := i % len(stored.executions)
+	for n := range left.len() {
+		opening := left.at(n) % len(stored.executions)
 		list := stored.executions[opening][min(used[opening], len(stored.executions[opening])):]
 		if len(list) == 0 {
 			return n
@@ -130,24 +154,27 @@ func (stored *storedSamples) judgedAhead(left []int) int {
 		}
 		used[opening]++
 	}
-	return len(left)
+	return left.len()
 }
 
-// take takes samples, a few at a time. It returns fewer, and cuts the attempt, if ctx ends.
-func (a *attempt) take(ctx context.Context, stored *storedSamples, indexes []int) ([]*sample, error) {
+// take takes at most so many samples, a few at a time, and returns them. They are fewer,
+// and the attempt is cut, if ctx ends.
+func (a *attempt) take(ctx context.Context, stored *storedSamples, left *untaken, most int) ([]*sample, error) {
 	from := len(a.samples)
 	var group errgroup.Group
 	group.SetLimit(a.caseRun.runner.room)
-	for _, i := range indexes {
-		s := stored.sample(a, i)
+	count := min(most, left.len())
+	for range count {
+		s := stored.sample(a, left.at(0))
 		if !s.judged && ctx.Err() != nil {
 			a.cut = true
 			break
 		}
+		left.drop()
 		a.samples = append(a.samples, s)
 		switch {
 		case s.judged && a.caseRun.runner.cfg.Record == nil:
-		case len(indexes) == 1:
+		case count == 1:
 			if err := s.run(ctx); err != nil {
 				return nil, err
 			}

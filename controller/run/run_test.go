@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -551,6 +552,31 @@ func TestAbuseSamplesBeginAsThereIsRoom(t *testing.T) {
 	}
 	if len(s.asked) > 12 {
 		t.Errorf("%d calls were made, though the run was stopped at the tenth", len(s.asked))
+	}
+}
+
+// TestAbuseSharesOfSamplesBeginAsThereIsRoom is the same for a case that asks for a share of
+// its samples.
+func TestAbuseSharesOfSamplesBeginAsThereIsRoom(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	b := newFixture(t)
+	c := greeting("a")
+	c.Policy.Iterations, c.Policy.PassShare = 1_000_000_000, 0.5
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := &script{answer: func(n int, _ target.Request) (target.Reply, error) {
+		if n == 9 {
+			runtime.ReadMemStats(&after)
+			stop()
+		}
+		return says("hello"), nil
+	}}
+	if out := b.run(ctx, t, s, c)[0]; !out.Stopped || len(s.asked) > 12 {
+		t.Errorf("%d calls, though the run was stopped at the tenth: %s: %s", len(s.asked), out.Result.Verdict, out.Result.Reason)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 64<<20 {
+		t.Errorf("ten samples took %d MiB", got>>20)
 	}
 }
 
