@@ -208,7 +208,7 @@ func (s *playedModels) account(t *testing.T, run string, w *witness, row plan.Ro
 			out.decided += dump(reflect.ValueOf(c.Rules()))
 		}
 	}
-	out.decided += fmt.Sprint(dump(reflect.ValueOf(policy.Bands)), policy.Iterations)
+	out.decided += fmt.Sprint(dump(reflect.ValueOf(policy.Bands)), policy.Iterations, policy.PassShare)
 	if policy.Retry != nil {
 		// The models and rules that judge and decide influence the next requests.
 		out.executed += out.judged + out.decided + dump(reflect.ValueOf(policy.Retry))

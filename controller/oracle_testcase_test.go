@@ -114,6 +114,7 @@ func changesOfTestcases() []change {
 		{"#Check.is_json", "test_definitions/refund.checks.yaml", "type: object", "type: array", "refund J"},
 		{"#Check.latency_ms", "test_definitions/refund.checks.yaml", "50000", "60000", "refund D"},
 		{"#Check.cost_usd", "test_definitions/refund.checks.yaml", "0.5", "0.25", "refund D"},
+		{"#Check.pass", "test_definitions/refund.checks.yaml", "{cost_usd: 0.5}", "{cost_usd: 0.5}, {pass: 0.9}", "refund D"},
 		{"checks go", "test_definitions/refund.checks.yaml", "", "", "refund J"},
 		{"checks appear", "test_definitions/talk.checks.yaml", "", "open: [{contains: good}]\n", "open J"},
 

@@ -48,10 +48,15 @@ func (a *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.asksShare() {
+	switch all := (&untaken{end: a.size}); {
+	case a.asksShare():
 		err = a.takeShare(ctx, stored)
-	} else {
-		_, err = a.take(ctx, stored, &untaken{end: a.size}, a.size)
+	case a.size == 1:
+		if s := a.begin(ctx, stored, all); s != nil && s.isTaken() {
+			err = s.run(ctx)
+		}
+	default:
+		_, err = a.take(ctx, stored, all, a.size)
 	}
 	if err != nil {
 		return err

@@ -163,24 +163,30 @@ func (a *attempt) take(ctx context.Context, stored *storedSamples, left *untaken
 	from := len(a.samples)
 	var group errgroup.Group
 	group.SetLimit(a.caseRun.runner.room)
-	count := min(most, left.len())
-	for range count {
-		s := stored.sample(a, left.at(0))
-		if !s.judged && ctx.Err() != nil {
-			a.cut = true
+	for range min(most, left.len()) {
+		s := a.begin(ctx, stored, left)
+		if s == nil {
 			break
 		}
-		left.drop()
-		a.samples = append(a.samples, s)
-		switch {
-		case s.judged && a.caseRun.runner.cfg.Record == nil:
-		case count == 1:
-			if err := s.run(ctx); err != nil {
-				return nil, err
-			}
-		default:
+		if s.isTaken() {
 			group.Go(func() error { return guarded(ctx, s.run) })
 		}
 	}
 	return a.samples[from:], group.Wait()
 }
+
+// begin adds the next of the samples that are left. It returns nil, and cuts the attempt, if
+// ctx has ended and the sample is not judged yet.
+func (a *attempt) begin(ctx context.Context, stored *storedSamples, left *untaken) *sample {
+	s := stored.sample(a, left.at(0))
+	if !s.judged && ctx.Err() != nil {
+		a.cut = true
+		return nil
+	}
+	left.drop()
+	a.samples = append(a.samples, s)
+	return s
+}
+
+// isTaken reports whether the sample is run: its judgement is not stored, or it is recorded.
+func (s *sample) isTaken() bool { return !s.judged || s.attempt.caseRun.runner.cfg.Record != nil }
