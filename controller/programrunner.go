@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,8 +169,8 @@ func (r *ProgramRunner) Judges(s Checkout) evaluate.Programs {
 			Limits: sandbox.Limits{Time: cmp.Or(start.Timeout, judgeTime)},
 		}
 		if start.Proxy != nil {
-			program.Loopback = &sandbox.Loopback{Variable: evaluate.URLVariable, Handler: start.Proxy}
-			program.Env = []string{evaluate.TokenVariable + "=" + start.Proxy.Token()}
+			program.Loopback = &sandbox.Loopback{Address: rand.Text(), Handler: start.Proxy}
+			program.Env = []string{evaluate.URLVariable + "=" + program.Loopback.Address, evaluate.TokenVariable + "=" + start.Proxy.Token()}
 		}
 		if start.Workspace != nil {
 			defer start.Workspace.Discard() //nolint:errcheck // what is left is swept up later

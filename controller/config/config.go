@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -260,6 +261,12 @@ type Target struct {
 	AcceptsImages *bool
 	// Reuse is nil if the file does not set it for the target.
 	Reuse *Reuse
+}
+
+// PassesOn reports whether a target is a coding agent that asks its model through Gavel.
+func (t Target) PassesOn() bool {
+	agent, ok := codingagent.Lookup(t.CodingAgent)
+	return ok && agent.API(t.Model) != nil
 }
 
 // RunsTools reports whether Gavel runs the target's tools, from mocks: it does for

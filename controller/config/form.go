@@ -394,7 +394,10 @@ func (t *Target) fill() {
 	}
 	if agent, ok := codingagent.Lookup(t.Provider); ok {
 		t.CodingAgent, t.Provider = agent.Name, Command
-		t.BaseURL, t.APIKeyEnv = cmp.Or(t.BaseURL, agent.Base), cmp.Or(t.APIKeyEnv, agent.DefaultKey())
+		t.APIKeyEnv = cmp.Or(t.APIKeyEnv, agent.DefaultKey())
+		if api := agent.API(t.Model); api != nil {
+			t.BaseURL = cmp.Or(t.BaseURL, api.Base)
+		}
 	}
 	agent := t.Provider == HTTP || t.Provider == Command
 	if t.Kind == "" {

@@ -25,9 +25,9 @@ var providers = map[string]struct{ must, may []string }{
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
 
 	"claude-code": {may: []string{"model", "base_url", "api_key_env", "env", "bounds"}},
-	"codex":       {may: []string{"model", "api_key_env", "env"}},
+	"codex":       {may: []string{"model", "base_url", "api_key_env", "env"}},
 	"copilot":     {may: []string{"model", "api_key_env", "env", "bounds"}},
-	"opencode":    {must: []string{"model", "api_key_env"}, may: []string{"env"}},
+	"opencode":    {must: []string{"model", "api_key_env"}, may: []string{"base_url", "env"}},
 }
 
 // target checks the rules for one target that the schema leaves open.
@@ -90,6 +90,9 @@ func (k *checker) codingAgent(t Target) {
 	}
 	if t.Bounds.USD > 0 && !agent.Bounds.USD && agent.Bounds.Turns {
 		k.Fail("foreign-field", fmt.Sprintf("%s has no bound on money", agent.Name), "remove usd; the budget of gavel.yaml is kept all the same", "targets", t.Name, "bounds", "usd")
+	}
+	if t.BaseURL != "" && agent.API(t.Model) == nil {
+		k.Fail("foreign-field", fmt.Sprintf("%s is given an address for models of anthropic/ and openai/ alone, and this is %s", agent.Name, cmp.Or(t.Model, "none")), "remove base_url", "targets", t.Name, "base_url")
 	}
 	if t.Price != nil && !agent.Priced {
 		k.Fail("foreign-field", fmt.Sprintf("%s does not report the tokens of its input, so that a price says nothing about its costs", agent.Name), "remove price", "targets", t.Name, "price")

@@ -56,7 +56,7 @@ func reserve(t *testing.T, c *run.Claim, on config.Target) run.Reservation {
 
 func settle(t *testing.T, c *run.Claim, r run.Reservation, spent ledger.Amount) {
 	t.Helper()
-	if err := c.Settle(t.Context(), r, "bot", spent); err != nil {
+	if err := c.Settle(t.Context(), r, spent); err != nil {
 		t.Fatalf("Settle returned %v, want no error", err)
 	}
 }

@@ -82,6 +82,7 @@ func (c *caller) Spent() verdict.Usage { return c.spent }
 type sending struct {
 	permit   *limit.Permit
 	reserved Reservation
+	passed   *passedOn
 	reply    target.Reply
 	err      error
 	// late means that the timeout ended it, retry that another try may succeed,
@@ -104,6 +105,7 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 		if s.err == nil {
 			call, end := c.of.Context(ctx, c.left)
 			start := c.cfg.Clock.Now()
+			req.Pay = s.passed.pay
 			s.reply, s.err = t.Respond(call, req)
 			c.left -= c.cfg.Clock.Now().Sub(start)
 			c.finish(ctx, name, &s, call.Err() != nil)
@@ -160,7 +162,7 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 		return sending{err: budgetError(ctx, err)}
 	}
 	c.of.Half.begin()
-	return sending{permit: permit, reserved: reserved}
+	return sending{permit: permit, reserved: reserved, passed: &passedOn{claim: c.of.Claim, costs: c.of.Costs, target: configured}}
 }
 
 // finish accounts for a sent call, and determines its result. over means that its
@@ -169,12 +171,15 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	_, t := c.cfg.Target(name)
 	c.begun = true
 	s.reply.Usage = priced(s.reply.Usage, t.Price)
+	passed, fault := s.passed.total()
+	s.reserved.Amount = s.reserved.Amount.Plus(passed)
 	amount := callCost(s.reserved.Amount, t, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		if s.err = checkRevision(t, c.cfg.Revision, s.reply); s.err != nil {
-			c.spent = c.spent.Add(s.reply.Usage) // although it is useless
-		}
+		s.err = checkRevision(t, c.cfg.Revision, s.reply)
+	}
+	if s.err != nil {
+		c.spent = c.spent.Add(s.reply.Usage) // although it is useless
 	}
 	if s.err != nil && over {
 		c.of.Costs.GiveUp()
@@ -184,7 +189,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	outcome := s.outcome(ctx)
 	outcome.Tokens = tokens
 	s.permit.Done(outcome)
-	if err := c.of.Claim.Settle(ctx, s.reserved, name, amount); err != nil {
+	if err := errors.Join(fault, c.of.Claim.Settle(ctx, s.reserved, amount)); err != nil {
 		*s = sending{err: &evaluate.Fault{Err: err}}
 	}
 }

@@ -21,34 +21,60 @@ type Reservation struct {
 	// Amount is the maximum cost of the call.
 	Amount   ledger.Amount
 	accounts []ledger.Account
+	// target names a target whose largest call is worth knowing; empty for a part of one.
+	target string
+	// slow means that nothing of it becomes free before further reservations, which it
+	// may need itself.
+	slow bool
 }
 
 // Reserve allows one more call of the case, or returns a [*Shortage] with the limit
 // that the call may pass; other errors are ctx's or the ledger's. While other calls or
 // cases that were admitted before are running, it waits for their leftovers. The caller
 // must call Settle.
+//
+// A call during which requests are passed on is paid for with each of them.
 func (c *Claim) Reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, error) {
-	var r Reservation
-	err := c.budget.until(ctx, func() (*Shortage, error) {
-		var short *Shortage
-		var err error
-		r, short, err = c.reserve(ctx, t, req)
+	if t.PassesOn() {
+		return c.reserve(ctx, Reservation{Amount: ledger.Amount{Calls: 1}, slow: true})
+	}
+	c.budget.mu.Lock()
+	largest := c.budget.largest[t.Name]
+	c.budget.mu.Unlock()
+	return c.reserve(ctx, Reservation{Amount: upperBound(t, int64(bytesOf(req)), largest, req.Room), target: t.Name})
+}
+
+// reserveFurther is Reserve for a request that is a part of a call, of so many bytes and with
+// at most out tokens in its reply, or 0.
+func (c *Claim) reserveFurther(ctx context.Context, t config.Target, in, out int64) (Reservation, error) {
+	if out == 0 {
+		out = usualOutput
+	}
+	r := Reservation{Amount: ledger.Amount{Tokens: in + out}}
+	if price := counted(t); price != nil {
+		r.Amount.USD = price.Cost(in, out)
+	}
+	return c.reserve(ctx, r)
+}
+
+func (c *Claim) reserve(ctx context.Context, r Reservation) (Reservation, error) {
+	err := c.budget.until(ctx, func() (short *Shortage, err error) {
+		r, short, err = c.tryReserve(ctx, r)
 		return short, err
 	})
 	return r, err
 }
 
-func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request) (Reservation, *Shortage, error) {
+func (c *Claim) tryReserve(ctx context.Context, r Reservation) (Reservation, *Shortage, error) {
 	b := c.budget
 	b.mu.Lock()
-	r := Reservation{upperBound(t, int64(bytesOf(req)), b.largest[t.Name], req.Room), b.accounts()}
+	r.accounts = b.accounts()
 	ahead := b.ahead(c)
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
 	rest := c.known(c.used.Plus(r.Amount))
 	if short == nil && len(r.accounts) == 0 { // before another call checks the rest
-		c.take(r.Amount)
-		b.underway++
+		c.begin(r)
 		b.mu.Unlock()
 		return r, nil, nil
 	}
@@ -68,20 +94,30 @@ func (c *Claim) reserve(ctx context.Context, t config.Target, req target.Request
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c.take(r.Amount)
-	b.underway++
+	c.begin(r)
 	return r, nil, nil
 }
 
-// Settle replaces the reservation of a call to a target by its actual cost. The error
-// is the ledger's.
-func (c *Claim) Settle(ctx context.Context, r Reservation, name string, spent ledger.Amount) error {
+// begin counts a reservation. The caller holds the budget's mu.
+func (c *Claim) begin(r Reservation) {
+	c.take(r.Amount)
+	if !r.slow {
+		c.budget.underway++
+	}
+}
+
+// Settle replaces a reservation by the actual cost. The error is the ledger's.
+func (c *Claim) Settle(ctx context.Context, r Reservation, spent ledger.Amount) error {
 	b, more := c.budget, spent.Less(r.Amount)
 	b.mu.Lock()
-	b.largest[name] = max(b.largest[name], spent.Tokens)
+	if r.target != "" {
+		b.largest[r.target] = max(b.largest[r.target], spent.Tokens)
+	}
 	c.take(more)
 	rest := c.known(c.used)
-	b.underway--
+	if !r.slow {
+		b.underway--
+	}
 	b.wake()
 	b.mu.Unlock()
 	if len(r.accounts) == 0 {
@@ -132,7 +168,7 @@ func bytesOf(req target.Request) int {
 func callCost(reserved ledger.Amount, t config.Target, u verdict.Usage, err error) ledger.Amount {
 	var fault *target.Error
 	switch {
-	case err == nil:
+	case err == nil || u.Tokens() > 0:
 		return ledger.Amount{Calls: 1, Tokens: u.Tokens(), USD: priced(u, counted(t)).CostUSD}
 	case errors.As(err, &fault) && fault.Status != 0:
 		return ledger.Amount{Calls: 1}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,19 +82,24 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 // Respond runs the program with one turn on its stdin. When Respond returns, it and all
 // processes that it started have ended, if the sandbox can see to it.
 func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
-	p, err := c.prepare(ctx, req)
+	work, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p, way, err := c.prepare(ctx, req, stop)
 	switch {
 	case ctx.Err() != nil:
 		return Reply{}, c.ended(ctx)
 	case err != nil:
 		return Reply{}, c.fail(Error{Message: c.hide(err.Error())})
 	}
-	reply, err := c.start(ctx, p, schema.Attached(req.Messages))
+	reply, err := c.start(work, p, schema.Attached(req.Messages))
+	if refused := way.Refused(); refused != nil {
+		err = refused
+	}
 	if err != nil {
 		// Another try begins with a workspace in which nothing happened. Leftovers are not
 		// used again either.
 		_ = req.Workspace.Discard()
-		return Reply{}, err
+		return Reply{Usage: cmp.Or(reply.Usage, way.Used())}, err
 	}
 	reply.Changes, err = req.Workspace.Changes(ctx)
 	switch {
@@ -106,21 +112,23 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	return reply, nil
 }
 
-// prepare returns the program with its input, and the folder where it starts.
-func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, error) {
+// prepare returns the program with its input, and the folder where it starts; and what the
+// requests of a coding agent pass through, which may stop it.
+func (c *command) prepare(ctx context.Context, req Request, stop context.CancelCauseFunc) (sandbox.Program, *passage, error) {
 	p := c.program
 	files := ""
 	if req.Workspace != nil {
 		dir, err := req.Workspace.Open(ctx, workspaces.Checkout{Box: c.box, Tree: p.Tree})
 		if err != nil {
-			return p, err
+			return p, nil, err
 		}
 		p.Dir, p.Workspace, files = dir, dir, p.Tree
 		p.Argv = workspaces.FromFolder(p.Argv, p.Tree)
 		p.Env = append(slices.Clip(p.Env), workspaces.Variables(dir, p.Tree)...)
 	}
 	if c.coder != nil {
-		return c.coder.prepare(p, req), nil
+		p, way := c.coder.prepare(p, req, stop)
+		return p, way, nil
 	}
 	if !c.takesRow {
 		req.Row = nil
@@ -135,7 +143,7 @@ func (c *command) prepare(ctx context.Context, req Request) (sandbox.Program, er
 			p.Argv = append(p.Argv, string(req.Row))
 		}
 	}
-	return p, err
+	return p, nil, err
 }
 
 // start runs the program to its end. It sees the files that it is sent.
@@ -153,8 +161,8 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	case errors.As(err, &failure):
 		// Before it is cut, which could leave half of a secret.
 		failure.Stderr = c.hide(failure.Stderr)
-		if err := c.coder.failure(failure); err != nil {
-			return Reply{}, c.fail(Error{Message: err.Error(), Hint: failure.Hint})
+		if used, err := c.coder.failure(failure); err != nil {
+			return Reply{Usage: used}, c.fail(Error{Message: err.Error(), Hint: failure.Hint})
 		}
 		return Reply{}, c.fail(Error{Message: failure.Error(), Hint: c.unset(failure.Stderr)})
 	case ctx.Err() != nil:
@@ -167,7 +175,7 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	}
 	reply, err := c.read(stdout)
 	if err != nil {
-		return Reply{}, c.fail(Error{Message: "stdout: " + err.Error()})
+		return Reply{Usage: reply.Usage}, c.fail(Error{Message: "stdout: " + err.Error()})
 	}
 	if reply.Latency == 0 {
 		reply.Latency = c.now().Sub(start)

@@ -29,6 +29,10 @@ type Target interface {
 	Respond(ctx context.Context, req Request) (Reply, error)
 }
 
+// Paid is called once when a request that was paid for has ended, with what it took, where
+// that is known.
+type Paid func(u verdict.Usage, known bool)
+
 // A Request is one call to a target. Only System, Messages, Tools, Format and
 // Temperature are the question and are in its digest; the other fields say who asks.
 type Request struct {
@@ -62,6 +66,11 @@ type Request struct {
 	Root string
 	// Again counts further measurements of the case from 1; 0 is the first.
 	Again int
+
+	// Pay asks for the budget of a request that a coding agent has passed on, of so many
+	// bytes and with at most out tokens in its reply, or 0 if it does not say. The error is
+	// why it must not be sent, and why the call must end.
+	Pay func(ctx context.Context, in, out int64) (Paid, error)
 
 	// Row is the matrix row that a command gets; empty for none.
 	Row json.RawMessage

@@ -199,10 +199,14 @@ func attack(ctx context.Context, box *Box, w weapon, name string) (string, error
 	if err != nil {
 		return "", err
 	}
+	var env []string
+	if w.loopback != nil {
+		env = []string{"ASK_URL=" + w.loopback.Address}
+	}
 	armed := *box
 	armed.policy.Read = []string{self}
 	out, err := armed.Run(ctx, Program{
-		Argv: []string{self, attackArg, name}, Tree: w.Tree, Stdin: in, Loopback: w.loopback,
+		Argv: []string{self, attackArg, name}, Tree: w.Tree, Stdin: in, Env: env, Loopback: w.loopback,
 		// Built with -race, a program reserves memory that it does not use.
 		Limits: Limits{Memory: 1 << 50},
 	})

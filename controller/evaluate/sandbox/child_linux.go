@@ -83,7 +83,7 @@ func (s *spec) begin() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		s.Env = append(s.Env, addressOf(s.Loopback, at))
+		s.Argv, s.Env = replaceAddress(s.Argv, s.Loopback, at), replaceAddress(s.Env, s.Loopback, at)
 	}
 	if s.Root && !s.Means.Namespaces {
 		if err := os.Chown(s.Scratch, nobody, nobody); err != nil {

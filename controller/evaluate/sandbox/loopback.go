@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 // program has a private interface: it reaches nothing else, and no other process
 // reaches the Handler.
 type Loopback struct {
-	// Variable is the program's environment variable for the address, such as
-	// http://127.0.0.1:40123.
-	Variable string
+	// Address is a text that nobody else knows or writes. Where the arguments or the
+	// environment of the program have it, the program gets the address in its place, such
+	// as http://127.0.0.1:40123.
+	Address string
 	// Handler is called until the program has ended; the contexts of open requests are
 	// then cancelled.
 	Handler http.Handler
@@ -29,8 +31,14 @@ type Loopback struct {
 // maxConnections bounds a program's simultaneous connections.
 const maxConnections = 16
 
-// addressOf formats an environment variable with a listener's address.
-func addressOf(variable string, at net.Addr) string { return variable + "=http://" + at.String() }
+// replaceAddress returns words with a listener's address in the place of a text.
+func replaceAddress(words []string, text string, at net.Addr) []string {
+	replaced := make([]string, len(words))
+	for i, word := range words {
+		replaced[i] = strings.ReplaceAll(word, text, "http://"+at.String())
+	}
+	return replaced
+}
 
 // serve answers requests until stop is called, which returns after the last one.
 func (l *Loopback) serve(ctx context.Context, listener net.Listener) (stop func()) {
@@ -63,7 +71,8 @@ func (r *runningProgram) share(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for what the program asks: %w", err)
 	}
-	r.Env = append(r.Env, addressOf(r.Loopback.Variable, listener.Addr()))
+	r.Argv = replaceAddress(r.Argv, r.Loopback.Address, listener.Addr())
+	r.Env = replaceAddress(r.Env, r.Loopback.Address, listener.Addr())
 	return r.Loopback.serve(ctx, listener), nil
 }
 

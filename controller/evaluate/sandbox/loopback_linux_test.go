@@ -36,7 +36,7 @@ func errText(err error) string {
 // answering answers requests for as long as the test runs.
 func answering(t *testing.T, handle http.HandlerFunc) weapon {
 	w := armed(t)
-	w.loopback = &Loopback{Variable: "ASK_URL", Handler: handle}
+	w.loopback = &Loopback{Address: "an address", Handler: handle}
 	return w
 }
 
@@ -160,7 +160,7 @@ func TestProfileOfAProgramThatAsks(t *testing.T) {
 		want confine.Profile
 		s    spec
 	}{
-		{confine.Program, spec{}}, {confine.Loopback, spec{Loopback: "ASK_URL"}}, {confine.Client, spec{Loopback: "ASK_URL", Network: true}},
+		{confine.Program, spec{}}, {confine.Loopback, spec{Loopback: "x"}}, {confine.Client, spec{Loopback: "x", Network: true}},
 	} {
 		if got := tt.s.profile(); got != tt.want {
 			t.Errorf("the profile of %+v is %v, want %v", tt.s, got, tt.want)

@@ -42,8 +42,8 @@ type spec struct {
 	Cover   bool     `json:"cover"`
 	Network bool     `json:"network"`
 	Means   means    `json:"means"`
-	// Loopback is the variable for the address of the listener that is handed over;
-	// empty for none.
+	// Loopback is the text in whose place the program gets the address of the listener
+	// that is handed over; empty for none.
 	Loopback string `json:"loopback"`
 	// Root means that the program has to run as another user.
 	Root   bool   `json:"root"`
@@ -89,7 +89,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 		return exitReport{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
 	}
 	var over handover
-	variable := ""
+	address := ""
 	if r.Loopback != nil && b.hasOwnLoopback() {
 		var err error
 		if over, err = newHandover(); err != nil {
@@ -97,7 +97,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 		}
 		defer over.answer(ctx, r.Loopback)()
 		defer over.theirs.Close() //nolint:errcheck // where no child was started
-		variable = r.Loopback.Variable
+		address = r.Loopback.Address
 	}
 	// The child reads the spec from one pipe, which closes when no one waits any more,
 	// and answers on another.
@@ -132,7 +132,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Workspace: r.Workspace, Readable: r.readable,
 		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
-		Network: b.policy.Network, Means: b.means, Loopback: variable,
+		Network: b.policy.Network, Means: b.means, Loopback: address,
 		Root: os.Geteuid() == 0, Limits: r.Limits,
 	})
 	waitErr := cmd.Wait()

@@ -13,11 +13,13 @@ import (
 // anthropics/claude-agent-sdk-python reads (message_parser.py).
 var claudeCode = Agent{
 	Name: "claude-code", Program: "claude", Version: "2",
-	Keys: []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"}, BaseEnv: "ANTHROPIC_BASE_URL", Base: "https://api.anthropic.com",
+	Keys: []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"},
+	api:  func(string) *API { return &messagesAPI },
 	// It refuses to skip permissions as root unless a sandbox is around it, as Gavel's is.
 	// It looks for no updates, and reports nothing to its vendor.
-	Env:    []string{"IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
-	Bounds: Bounds{Turns: true, USD: true}, Priced: true,
+	env:       []string{"IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
+	addressed: func(address string) []string { return []string{"ANTHROPIC_BASE_URL=" + address} },
+	Bounds:    Bounds{Turns: true, USD: true}, Priced: true,
 	argv: func(s Settings) []string {
 		return slices.Concat([]string{"-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions", "--no-session-persistence"},
 			flag("--model", s.Model), flag("--max-turns", number(float64(s.Turns))), flag("--max-budget-usd", number(s.USD)))

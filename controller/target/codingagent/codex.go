@@ -13,13 +13,26 @@ import (
 var codex = Agent{
 	Name: "codex", Program: "codex", Version: "exec_events.rs of 2026",
 	Keys:   []string{"CODEX_API_KEY"},
+	api:    func(string) *API { return &responsesAPI },
 	Priced: true,
 	argv: func(s Settings) []string {
 		// Gavel's sandbox is around it, in which another one of its own cannot be made.
 		return slices.Concat([]string{"exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-user-config", "--color", "never", "--dangerously-bypass-approvals-and-sandbox"},
-			flag("--model", s.Model), []string{"-"})
+			codexProvider(s.Address), flag("--model", s.Model), []string{"-"})
 	},
 	read: readCodex,
+}
+
+// codexProvider returns the settings of a model provider of its own (docs/config.md), which
+// speaks the Responses API and takes its key from the environment. A name is needed.
+func codexProvider(address string) (flags []string) {
+	if address == "" {
+		return nil
+	}
+	for _, set := range []string{"model_provider=gavel", "model_providers.gavel.name=gavel", "model_providers.gavel.base_url=" + address, "model_providers.gavel.env_key=CODEX_API_KEY", "model_providers.gavel.wire_api=responses"} {
+		flags = append(flags, flag("--config", set)...)
+	}
+	return flags
 }
 
 // codexLine has the fields of its events.

@@ -22,18 +22,18 @@ type Agent struct {
 	// Keys are the variables from which it takes its key. The first one is the default of
 	// api_key_env; nil if the variable depends on the model.
 	Keys []string
-	// BaseEnv is the variable for the address of its API, and Base the address that it has
-	// by default; both are empty if the agent cannot be given an address, and then it gets
-	// the key itself.
-	BaseEnv, Base string
-	// Env is added to its environment, as NAME=value.
-	Env []string
+	// env is added to its environment, as NAME=value; addressed, too, where it is given an
+	// address.
+	env       []string
+	addressed func(address string) []string
 	// Bounds says which of its own bounds it has.
 	Bounds Bounds
 	// Priced says that it reports the tokens of its input, without which a price means
 	// nothing.
 	Priced bool
 
+	// api returns the API by which it asks a model; nil if it cannot be given an address.
+	api    func(model string) *API
 	argv   func(Settings) []string
 	argues bool // the prompt is an argument
 	read   func(lines [][]byte) (Turn, error)
@@ -46,6 +46,8 @@ type Bounds struct{ Turns, USD bool }
 type Settings struct {
 	// Model is the agent's name for the model; empty for its default.
 	Model string
+	// Address is where it finds the [API]; empty for its own.
+	Address string
 	// Turns and USD bound its work; 0 for no bound. USD is checked after each turn.
 	Turns int
 	USD   float64
@@ -68,7 +70,7 @@ var agents = []Agent{claudeCode, codex, copilot, openCode}
 
 // DriverVersion is a part of the digest of what an agent did. It is raised when a command
 // line, or what is read from events, changes.
-const DriverVersion = 1
+const DriverVersion = 2
 
 // Lookup returns the agent with a name.
 func Lookup(name string) (Agent, bool) {

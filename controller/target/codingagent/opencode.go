@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -12,7 +13,21 @@ import (
 // version 1.
 var openCode = Agent{
 	Name: "opencode", Program: "opencode", Version: "1",
-	Env:    []string{"OPENCODE_DISABLE_AUTOUPDATE=1"},
+	env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
+	api: func(model string) *API {
+		switch provider, _, _ := strings.Cut(model, "/"); provider {
+		case "anthropic":
+			return &messagesAPI
+		case "openai":
+			return &responsesAPI
+		}
+		return nil // one of many, each with an API of its own
+	},
+	addressed: func(address string) []string {
+		// The settings of a provider that it does not use have no effect. They win over the
+		// ones of the folder.
+		return []string{`OPENCODE_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"baseURL":"` + address + `/v1"}},"openai":{"options":{"baseURL":"` + address + `"}}}}`}
+	},
 	Priced: true,
 	argv: func(s Settings) []string {
 		return slices.Concat([]string{"run", "--format", "json"}, flag("--model", s.Model), []string{"--", ""})
