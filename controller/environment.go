@@ -34,7 +34,7 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 			return env, fmt.Errorf("target %s: %w", name, err)
 		}
 		of.Facts = append(of.Facts, files...)
-		if env.Unconfined && t.Provider == config.Command {
+		if env.Unconfined && t.RunsProgram() {
 			of.Facts = append(of.Facts, plan.Fact{Name: "sandbox", Value: "off"})
 		}
 		env.Targets[name] = of

@@ -158,5 +158,5 @@ func (p *Prepared) wantsBase(r plan.Row) bool {
 // base's commit.
 func measurable(t config.Target) bool {
 	deployed := strings.Contains(t.URLTemplate, "{sha}") && !strings.Contains(t.URLTemplate, "{pr}")
-	return t.Provider != config.HTTP || deployed
+	return t.Provider != config.HTTP || t.Started() || deployed
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,10 +50,11 @@ type ProgramRunner struct {
 	cfg  ProgramsConfig
 	open func() (*sandbox.Box, error)
 
-	mu     sync.Mutex // guards trees, hidden and views
+	mu     sync.Mutex // guards the fields below
 	trees  map[string]*sandbox.Folder
 	hidden map[string]sandbox.Hidden
 	views  map[viewKey]sandbox.Hidden
+	kept   []io.Closer
 }
 
 // NewProgramRunner returns a ProgramRunner; it does nothing until the first program. ctx bounds the opening
@@ -203,11 +205,22 @@ func inWorkspace(ctx context.Context, program *sandbox.Program, session *workspa
 	return err
 }
 
-// Close removes the exported trees.
+// Keep has Close end a program that outlives the call which started it.
+func (r *ProgramRunner) Keep(program io.Closer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kept = append(r.kept, program)
+}
+
+// Close ends the kept programs, and removes the exported trees.
 func (r *ProgramRunner) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error
+	for _, program := range r.kept {
+		errs = append(errs, program.Close())
+	}
+	r.kept = nil
 	for _, folder := range r.trees {
 		errs = append(errs, folder.Remove())
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/controller/source"
@@ -82,7 +81,7 @@ func (p *Prepared) OfPrograms() int {
 		if r.HeadCase != nil {
 			subject, known = remeasure.NewWorkload(r.HeadCase), true
 		}
-		if p.req.Head.Config.Targets[r.Target].Provider == config.Command || known && subject.RunsPrograms() {
+		if p.req.Head.Config.Targets[r.Target].RunsProgram() || known && subject.RunsPrograms() {
 			n++
 		}
 	}
@@ -98,7 +97,7 @@ func (p *Prepared) starts(r plan.Row) (source.Start, bool) {
 		return c.Drive.Program != nil && (c != r.HeadCase || r.Action == plan.Run)
 	})
 	for name := range p.targetsOf(r) {
-		if t := p.req.Head.Config.Targets[name]; t.Provider == config.Command {
+		if t := p.req.Head.Config.Targets[name]; t.RunsProgram() {
 			starts = true
 			out.Inputs = append(out.Inputs, t.Inputs...)
 			out.Sources = append(out.Sources, p.sourcesOf(name)...)

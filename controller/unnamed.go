@@ -42,7 +42,7 @@ func PromptFolders(ctx context.Context, s Checkout) ([]string, error) {
 func unnamed(ctx context.Context, s Checkout) ([]string, error) {
 	var names []string
 	for name, t := range s.Config.Targets {
-		if !t.Implied && t.Provider != config.HTTP && !t.Deployed() {
+		if !t.Implied && (t.Provider != config.HTTP || t.Started()) && !t.Deployed() {
 			continue
 		}
 		named, err := source.Matches(ctx, s.FS, t.Inputs)
@@ -136,7 +136,7 @@ func (p *planner) owners(ctx context.Context) (func(name string) bool, error) {
 		for _, t := range s.Config.Targets {
 			set[t.SystemPrompt.File], set[t.Path] = true, true
 			globs = append(globs, t.Inputs...)
-			if t.Provider != config.Command {
+			if !t.RunsProgram() {
 				continue
 			}
 			read, err := p.source(ctx, *s, t)

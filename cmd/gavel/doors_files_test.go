@@ -365,3 +365,27 @@ func withSkills(word, expected string) map[string]string {
 		"skills/csv/evals/evals.json":         fmt.Sprintf(`{"evals": [{"id": 1, "prompt": "Open {{it}}.", "expected_output": "It opens."}, {"id": 2, "prompt": "Close.", "assertions": [%q]}]}`, expected),
 	}
 }
+
+// withServer is a shop whose agent Gavel starts: it says the number of days in a file of
+// prompts, in the words of a module.
+func withServer(days string) map[string]string {
+	files := withAgent(`url: "http://127.0.0.1:{port}/ask", start: {argv: [python3, agent/server.py, "{port}"], ready: "http://127.0.0.1:{port}/health"}`, days)
+	files["agent/words.py"] = "def said(days): return days + ' days'\n"
+	files["agent/server.py"] = `import http.server, json, sys
+from words import said
+
+class Agent(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.reply({})
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.reply({"messages": [{"role": "assistant", "content": said(open("prompts/system.md").read().strip())}]})
+    def reply(self, value):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(value).encode())
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
+`
+	return files
+}

@@ -375,6 +375,45 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"talk": "fail regression"}},
 	},
 	{
+		name: "a started agent gets worse", base: withServer("30"), programs: "python3", answer: echo,
+		head: map[string]string{"prompts/system.md": "60"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+	},
+	{
+		name: "a module of a started agent is changed", base: withServer("30"), programs: "python3", answer: echo,
+		head: map[string]string{"agent/words.py": "def said(days): return 'at once'\n"},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+	},
+	{
+		name: "a started agent changes for nothing", base: withServer("30"), programs: "python3", answer: echo,
+		head: map[string]string{"prompts/system.md": "30 days, or 30"},
+		want: outcome{gate: "pass", reason: "no case regressed"},
+	},
+	{
+		name: "a started agent does not come up", base: withServer("30"), programs: "python3", answer: echo,
+		head: map[string]string{"agent/words.py": "raise ValueError('no words')\n"},
+		want: outcome{gate: "undetermined", reason: "1 case ended in an error", cases: map[string]string{key("window"): "error error"}},
+	},
+	{
+		name: "a stranger changes a started agent", base: withServer("30"), programs: "python3", answer: echo, stranger: true,
+		head:   map[string]string{"prompts/system.md": "60"},
+		want:   outcome{gate: "undetermined", reason: "approve", some: true},
+		unlike: idle,
+	},
+	{
+		name: "a stranger changes a started agent, which a writer approves", base: withServer("30"), programs: "python3", answer: echo, stranger: true,
+		head:    map[string]string{"prompts/system.md": "60"},
+		remarks: []remark{{"mona", "/gavel approve HEAD"}},
+		want:    outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+		unlike:  keyboard,
+	},
+	{
+		name: "a head starts another agent", base: withServer("30"), programs: "python3", answer: echo,
+		head:   map[string]string{"gavel.yaml": strings.Replace(withServer("30")["gavel.yaml"], "agent/server.py", "agent/other.py", 1), "agent/other.py": "raise ValueError('never started')\n"},
+		want:   outcome{gate: "undetermined", reason: "changes argv", notice: "is not judged: agent: argv", some: true},
+		unlike: keyboard,
+	},
+	{
 		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},

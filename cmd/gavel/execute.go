@@ -156,7 +156,7 @@ func (a *App) shown(ctx context.Context, t config.Target, c controller.Checkout)
 
 func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.Checkout) (target.Target, error) {
 	env := target.Env{Lookup: a.LookupEnv, Files: c.FS, Transport: tracedApp(t, o.Transport), Commit: o.Commit}
-	if t.Provider == config.Command {
+	if t.RunsProgram() {
 		var err error
 		if env.Programs, env.Dir, err = o.Programs.Box(ctx, c); err != nil {
 			return nil, err
@@ -164,6 +164,14 @@ func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.
 		if env.Shown, err = a.shown(ctx, t, c); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
+	}
+	if t.Started() {
+		var err error
+		if env.Process, err = target.Start(ctx, t, env); err != nil {
+			return nil, &target.OpenError{Target: t.Name, Err: err}
+		}
+		o.Programs.Keep(env.Process)
+		env.Transport = tracedApp(t, env.Process.Transport())
 	}
 	if c.Commit != controller.Worktree {
 		env.Commit = c.Commit

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/queue"
@@ -86,7 +85,7 @@ func classOf(s review.Subject) queue.Class {
 // startsPrograms reports whether a case needs a sandbox, including for answers that it
 // is compared with.
 func startsPrograms(cfg run.Config, job run.Job) bool {
-	command := func(name string) bool { return cfg.Targets[name].Config.Provider == config.Command }
+	command := func(name string) bool { return cfg.Targets[name].Config.RunsProgram() }
 	answering := []plan.Candidate{{Case: job.Case, Target: job.Target}}
 	if job.Selection != nil {
 		answering = job.Selection.Candidates // the case is one of them

@@ -193,9 +193,14 @@ type Target struct {
 	// One that is null keeps the field from being sent.
 	Parameters map[string]json.RawMessage
 
-	// Argv and Env (names of variables to pass on) are of a command target.
+	// Argv and Env (names of variables to pass on) are of a command target, and of an http
+	// target whose agent Gavel starts.
 	Argv []string
 	Env  []string
+	// Ready is the URL that such an http agent answers once it is ready; empty if it is
+	// ready when it listens. StartTime bounds the time until then; 0 for the default.
+	Ready     string        `json:",omitempty"`
+	StartTime time.Duration `json:",omitempty"`
 	// PromptArgument says that a command gets the text of the last message as its last
 	// argument.
 	PromptArgument bool `json:",omitempty"`
@@ -280,6 +285,16 @@ func (t Target) RunsTools() bool {
 func (t Target) HasWorkspace() bool {
 	return t.Kind != Model && (t.Provider == Command || t.Provider == Replay)
 }
+
+// Started reports whether Gavel starts the HTTP agent of the target, once for each side.
+func (t Target) Started() bool { return t.Provider == HTTP && len(t.Argv) > 0 }
+
+// RunsProgram reports whether a program is started for the target: for each turn, or once for
+// each side.
+func (t Target) RunsProgram() bool { return t.Provider == Command || t.Started() }
+
+// Port is the place of the port in the settings of an agent that Gavel starts.
+const Port = "{port}"
 
 // Unversioned reports whether the version that answers is unknown: the agent runs
 // whatever is deployed, and does not report its version.

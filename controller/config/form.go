@@ -93,8 +93,13 @@ type targetForm struct {
 	Prompt      string                     `json:"prompt"`
 	Row         bool                       `json:"row"`
 	Bounds      Bounds                     `json:"bounds"`
-	Path        string                     `json:"path"`
-	Replies     []struct {
+	Start       struct {
+		Argv    []string `json:"argv"`
+		Ready   string   `json:"ready"`
+		Timeout duration `json:"timeout"`
+	} `json:"start"`
+	Path    string `json:"path"`
+	Replies []struct {
 		Match     string   `json:"match"`
 		Reply     string   `json:"reply"`
 		Echo      bool     `json:"echo"`
@@ -340,6 +345,9 @@ func (f targetForm) target(name string) Target {
 		HTTP:  f.format(),
 		Tools: f.Tools, MaxTurns: f.MaxTurns, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
 	}
+	if t.Provider == HTTP {
+		t.Argv, t.Ready, t.StartTime = f.Start.Argv, f.Start.Ready, time.Duration(f.Start.Timeout)
+	}
 	if t.SystemPrompt.Text = f.SystemPrompt.text; f.SystemPrompt.file != "" {
 		t.SystemPrompt.File = path.Clean(f.SystemPrompt.file)
 	}
@@ -419,13 +427,13 @@ func (t *Target) fill() {
 			t.Parameters["max_tokens"] = json.RawMessage(anthropicTokens)
 		}
 	}
-	if t.Revision == "" && t.Provider == HTTP {
+	if t.Revision == "" && t.Provider == HTTP && !t.Started() {
 		t.Revision = RevisionNone
 		if t.URLTemplate != "" {
 			t.Revision = RevisionTemplate
 		}
 	}
-	if t.Provider == Command && t.CodingAgent == "" {
+	if t.RunsProgram() && t.CodingAgent == "" {
 		t.Implied = t.Inputs == nil
 		// Files that the command line names are part of the program: ./planner, or
 		// agent.py after python3. Arguments that are not files do not count.

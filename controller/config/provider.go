@@ -19,7 +19,7 @@ var providers = map[string]struct{ must, may []string }{
 	OpenAI:    {must: []string{"model"}, may: []string{"base_url", "api", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
 	Anthropic: {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "max_tokens", "parameters", "system_prompt"}},
 	Gemini:    {must: []string{"model"}, may: []string{"base_url", "api_key_env", "temperature", "top_p", "seed", "max_tokens", "parameters", "system_prompt"}},
-	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for", "method", "headers", "body", "query", "reply"}},
+	HTTP:      {must: []string{"url"}, may: []string{"api_key_env", "revision", "url_template", "wait_for", "method", "headers", "body", "query", "reply", "start", "env"}},
 	Command:   {must: []string{"argv"}, may: []string{"env", "prompt", "row"}},
 	Replay:    {must: []string{"path"}, may: []string{"system_prompt"}},
 	Mock:      {must: []string{"replies"}, may: []string{"system_prompt"}},
@@ -37,7 +37,7 @@ func (k *checker) target(t Target) {
 	k.wait(at("timeout")...)
 	k.wait(at("wait_for")...)
 	k.duration(at("reuse", "max_age")...)
-	k.url(t.URL, at("url")...)
+	k.url(strings.ReplaceAll(t.URL, Port, "1"), at("url")...)
 	k.url(t.BaseURL, at("base_url")...)
 	k.url(strings.NewReplacer("{sha}", "sha", "{pr}", "1").Replace(t.URLTemplate), at("url_template")...)
 	if t.APIKeyEnv != "" {
@@ -46,6 +46,7 @@ func (k *checker) target(t Target) {
 	for i, name := range t.Env {
 		k.variable(name, at("env", i)...)
 	}
+	k.start(t)
 	k.revision(t)
 	k.format(t)
 	k.codingAgent(t)
@@ -96,6 +97,46 @@ func (k *checker) codingAgent(t Target) {
 	}
 	if t.Price != nil && !agent.Priced {
 		k.Fail("foreign-field", fmt.Sprintf("%s does not report the tokens of its input, so that a price says nothing about its costs", agent.Name), "remove price", "targets", t.Name, "price")
+	}
+}
+
+// start demands that the settings of an agent that Gavel starts fit together.
+func (k *checker) start(t Target) {
+	at := func(path ...any) []any { return append([]any{"targets", t.Name}, path...) }
+	has := func(path ...any) bool { return k.Doc.Has(at(path...)...) }
+	switch {
+	case t.Provider != HTTP:
+		return
+	case !has("start"):
+		if has("env") {
+			k.Fail("foreign-field", "`env` is for an agent that Gavel starts, and this one runs elsewhere", "remove it, or add start: {argv: [...]}", at("env")...)
+		}
+		return
+	case !k.filled(at("start", "argv")...):
+		k.Fail("missing-field", "`start` needs `argv`", `add argv: ["python3", "server.py", "--port", "{port}"], say`, at("start")...)
+		return
+	}
+	k.wait(at("start", "timeout")...)
+	for _, field := range []string{"url_template", "revision", "wait_for"} {
+		if has(field) {
+			k.Fail("ambiguous-field", fmt.Sprintf("`%s` is for an agent that is deployed, and Gavel starts this one from the files of the judged commit", field), "remove it, or `start`", at(field)...)
+		}
+	}
+	k.ownAddress(t.URL, at("url")...)
+	k.url(strings.ReplaceAll(t.Ready, Port, "1"), at("start", "ready")...)
+	k.ownAddress(t.Ready, at("start", "ready")...)
+}
+
+// ownAddress demands an address at which an agent listens that Gavel starts.
+func (k *checker) ownAddress(text string, where ...any) {
+	field := where[len(where)-1]
+	u, err := url.Parse(strings.ReplaceAll(text, Port, "1"))
+	if text == "" || err != nil {
+		return
+	}
+	if u.Scheme != "http" || u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" || !strings.Contains(text, ":"+Port) {
+		k.Fail("bad-url", fmt.Sprintf("`%s` is not an address of the agent that Gavel starts, which listens on this machine", field),
+			"write it as http://127.0.0.1:{port}/path", where...)
 	}
 }
 

@@ -63,7 +63,7 @@ func Read(ctx context.Context, s State, t config.Target) (Source, error) {
 	if out.named, err = hashed(ctx, names, func(name string) (string, error) { return contentHash(s.FS, name) }); err != nil {
 		return out, err
 	}
-	if t.Provider != config.Command {
+	if !t.RunsProgram() {
 		return out, nil
 	}
 	settings := s.Config.Settings()
@@ -137,7 +137,7 @@ func (s Source) Paths() []string {
 // Folders returns the folders of the files in a program's command line; the root of the
 // repository if neither that nor inputs name any. It is nil for other targets.
 func Folders(fsys fs.FS, t config.Target) []string {
-	if t.Provider != config.Command {
+	if !t.RunsProgram() {
 		return nil
 	}
 	var folders []string

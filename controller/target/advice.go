@@ -32,6 +32,8 @@ func place(cfg config.Target) string {
 // waiting may end.
 func unreachedHint(cfg config.Target, err error) string {
 	switch {
+	case cfg.Started():
+		return ""
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "start it, or correct " + place(cfg)
 	case strings.Contains(err.Error(), "no such host"):

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,20 +55,13 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 	p := sandbox.Program{
 		Argv: argv, Tree: env.Dir, Limits: limits,
 	}
-	for _, name := range cfg.Env {
-		value, ok := env.Lookup(name)
-		if !ok {
-			return nil, fmt.Errorf("environment variable %s (env) is not set: write export %[1]s=…", name)
-		}
-		p.Env = append(p.Env, name+"="+value)
+	if p.Env, err = variables(cfg, env); err != nil {
+		return nil, err
 	}
 	if err := env.Programs.Check(p); err != nil {
 		return nil, err
 	}
-	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply, coder: coder}
-	if cfg.File == "" { // it is in gavel.yaml
-		c.list = "inputs of the target " + cfg.Name
-	}
+	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply, coder: coder, list: listOf(cfg)}
 	switch {
 	case coder != nil:
 		c.read = coder.reply
@@ -164,7 +156,7 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 		if used, err := c.coder.failure(failure); err != nil {
 			return Reply{Usage: used}, c.fail(Error{Message: err.Error(), Hint: failure.Hint})
 		}
-		return Reply{}, c.fail(Error{Message: failure.Error(), Hint: c.unset(failure.Stderr)})
+		return Reply{}, c.fail(Error{Message: failure.Error(), Hint: unset(c.program.Env, failure.Stderr)})
 	case ctx.Err() != nil:
 		return Reply{}, c.ended(ctx)
 	case err != nil:
@@ -189,14 +181,14 @@ var (
 	variable    = lazyregexp.New(`\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b`)
 )
 
-// unset returns the repair of a program that misses an environment variable; empty for
-// other failures.
-func (c *command) unset(stderr string) string {
+// unset returns the repair of a program that misses an environment variable besides its
+// own; empty for other failures.
+func unset(own []string, stderr string) string {
 	if !environment.MatchString(stderr) {
 		return ""
 	}
 	for _, name := range variable.FindAllString(stderr, -1) {
-		if !slices.ContainsFunc(c.program.Env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+		if !slices.ContainsFunc(own, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 			return "if it needs the environment variable " + name + ", write env: [" + name + "] at the target"
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,6 +23,8 @@ type httpAgent struct {
 	endpoint, method string
 	header           http.Header
 	codec            *httpagent.Codec
+	// process is the agent if Gavel starts it; nil for a deployed one.
+	process *Process
 }
 
 func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
@@ -36,10 +39,16 @@ func newHTTP(cfg config.Target, env Env, b base) (*httpAgent, error) {
 			return nil, err
 		}
 	}
+	if cfg.Started() {
+		if env.Process == nil {
+			return nil, errors.New("its agent is not started here")
+		}
+		address = env.Process.fill(address)
+	}
 	if err := checkEndpoint(name, address); err != nil {
 		return nil, err
 	}
-	h := &httpAgent{wire: w, endpoint: address, method: cmp.Or(cfg.HTTP.Method, http.MethodPost)}
+	h := &httpAgent{wire: w, endpoint: address, method: cmp.Or(cfg.HTTP.Method, http.MethodPost), process: env.Process}
 	if h.codec, err = httpagent.New(cfg.HTTP); err != nil {
 		return nil, err
 	}
@@ -76,6 +85,11 @@ func (h *httpAgent) headers(f httpagent.Format, env Env) (http.Header, error) {
 // Respond sends one turn. The answer must have the expected form, whatever its content
 // type: an error page does not pass as the agent's answer.
 func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
+	if h.process != nil {
+		if fault := h.process.failed(h.hide); fault != nil {
+			return Reply{}, h.fail(*fault)
+		}
+	}
 	sent, err := h.request(ctx, req)
 	if err != nil {
 		return Reply{}, h.fail(Error{Message: err.Error()})
@@ -83,6 +97,11 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	start := h.now()
 	resp, data, err := h.exchange(sent)
 	if err != nil {
+		if h.process != nil && ctx.Err() == nil {
+			if fault := h.process.broken(h.hide); fault != nil {
+				err = h.fail(*fault)
+			}
+		}
 		return Reply{}, err
 	}
 	latency := h.now().Sub(start)

@@ -29,6 +29,9 @@ type Env struct {
 	// Shown are the files of the repository that a command target sees, in addition to
 	// its input; nil for all.
 	Shown []string
+	// Process is the agent of an http target that Gavel starts, see [Start]; Transport is
+	// then the agent's.
+	Process *Process
 	// Commit and PullRequest fill {sha} and {pr} of a url_template; empty if there is
 	// none.
 	Commit, PullRequest string

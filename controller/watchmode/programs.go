@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/source"
 )
@@ -35,7 +34,7 @@ func (s *planner) build(ctx context.Context, hints []string) error {
 	}
 	files := map[string]string{}
 	for _, t := range s.config.Targets {
-		if t.Provider != config.Command {
+		if !t.RunsProgram() {
 			continue
 		}
 		read, err := source.Read(ctx, source.State{FS: s.files, Config: s.config, ConfigFile: s.cfg.ConfigFile}, t)

@@ -113,7 +113,7 @@ func (p Profile) refused() []uint32 {
 		unix.SYS_UNSHARE, unix.SYS_SETNS,
 	}
 	switch p {
-	case Client:
+	case Client, Listener:
 		return calls
 	case Loopback:
 		return append(calls, unix.SYS_BIND)
@@ -143,7 +143,7 @@ func (p Profile) running() (program []syscall.SockFilter) {
 	for _, call := range p.refused() {
 		program = append(program, syscall.SockFilter{Code: equal, K: call, Jf: 1}, refuse)
 	}
-	if p == Loopback {
+	if p == Loopback || p == Listener {
 		program = append(program, streams...)
 	}
 	program = append(program,

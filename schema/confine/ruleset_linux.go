@@ -13,6 +13,9 @@ const (
 	// Loopback is a stranger's program in a private network namespace, which may
 	// connect to listeners there over TCP, and to nothing else.
 	Loopback
+	// Listener is a stranger's program in a private network namespace, which may listen
+	// there over TCP too.
+	Listener
 	// computation is the profile of Process.
 	computation
 )
@@ -38,8 +41,11 @@ func (p Profile) Ruleset(abi int) *landlock.RulesetAttr {
 	if abi >= 4 {
 		attr.HandledAccessNet = landlock.AccessNetBindTCP | landlock.AccessNetConnectTCP
 	}
-	if p == Loopback {
-		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP // its namespace is private
+	switch p { // their namespaces are private
+	case Loopback:
+		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP
+	case Listener:
+		attr.HandledAccessNet &^= landlock.AccessNetConnectTCP | landlock.AccessNetBindTCP
 	}
 	if abi >= 6 {
 		attr.Scoped |= landlock.ScopeAbstractUnixSocket

@@ -176,6 +176,8 @@ func serveAttack() bool {
 		fmt.Println(errno)
 	case "fill":
 		fill(os.Getenv("FILL"))
+	case "serve":
+		serveAttacks(w)
 	case "all":
 		said := map[string]string{}
 		for name, attack := range attacks() {

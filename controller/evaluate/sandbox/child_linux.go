@@ -85,6 +85,11 @@ func (s *spec) begin() (int, error) {
 		}
 		s.Argv, s.Env = replaceAddress(s.Argv, s.Loopback, at), replaceAddress(s.Env, s.Loopback, at)
 	}
+	if s.Port != 0 && s.Means.Namespaces && !s.Network {
+		if err := connectTo(s.Port, os.NewFile(5, "connections")); err != nil {
+			return 0, err
+		}
+	}
 	if s.Root && !s.Means.Namespaces {
 		if err := os.Chown(s.Scratch, nobody, nobody); err != nil {
 			return 0, fmt.Errorf("give the scratch folder away: %w", err)

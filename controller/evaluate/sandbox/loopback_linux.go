@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,6 +89,102 @@ func (h handover) answer(ctx context.Context, l *Loopback) (stop func()) {
 		done <- l.serve(ctx, listener)
 	}()
 	return func() { (<-done)() }
+}
+
+// handOverConnections has the child connect to the program's port for this process. The
+// ends of the socket are closed by hangUp and when the child has started.
+func (r *runningProgram) handOverConnections() (dial func(context.Context) (net.Conn, error), hangUp func(), err error) {
+	over, err := newHandover()
+	if err != nil {
+		return nil, nil, err
+	}
+	conn, err := net.FileConn(over.ours)
+	if err := errors.Join(err, over.ours.Close()); err != nil {
+		return nil, nil, errors.Join(err, over.theirs.Close())
+	}
+	r.connections = over.theirs
+	socket, _ := conn.(*net.UnixConn) // by its kind
+	var one sync.Mutex
+	dial = func(context.Context) (net.Conn, error) {
+		one.Lock()
+		defer one.Unlock()
+		return connection(socket)
+	}
+	return dial, func() { _ = errors.Join(socket.Close(), over.theirs.Close()) }, nil
+}
+
+// connectTime bounds one connection to a port of the same machine.
+const connectTime = 5 * time.Second
+
+// connection asks the child for a connection.
+func connection(socket *net.UnixConn) (net.Conn, error) {
+	if _, err := socket.Write([]byte{0}); err != nil {
+		return nil, fmt.Errorf("connect to the program: %w", err)
+	}
+	answer, rights := make([]byte, 1), make([]byte, syscall.CmsgSpace(4))
+	_, n, _, _, err := socket.ReadMsgUnix(answer, rights)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("connect to the program: %w", err)
+	case answer[0] != 0 || n == 0:
+		return nil, fmt.Errorf("connect to the program: %w", syscall.ECONNREFUSED)
+	}
+	messages, err := syscall.ParseSocketControlMessage(rights[:n])
+	if err != nil {
+		return nil, fmt.Errorf("connect to the program: %w", err)
+	}
+	files, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil {
+		return nil, fmt.Errorf("connect to the program: %w", err)
+	}
+	file := os.NewFile(uintptr(files[0]), "connection")
+	defer file.Close() //nolint:errcheck // the connection has a descriptor of its own
+	return net.FileConn(file)
+}
+
+// connectTo brings the loopback interface of this namespace up, and hands over a
+// connection to a port for each byte that it reads.
+func connectTo(port int, to *os.File) error {
+	if err := raiseLoopback(); err != nil {
+		return errors.Join(err, to.Close())
+	}
+	go func() {
+		defer to.Close() //nolint:errcheck // the other process is gone
+		fd, at := int(to.Fd()), net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		for asked := make([]byte, 1); ; {
+			if n, err := syscall.Read(fd, asked); err != nil && !errors.Is(err, syscall.EINTR) || err == nil && n == 0 {
+				return
+			} else if n == 0 {
+				continue
+			}
+			if err := handOverOne(fd, at); err != nil {
+				return
+			}
+		}
+	}()
+	return nil
+}
+
+// handOverOne connects to an address and sends the connection, or a byte that is not 0.
+func handOverOne(fd int, at string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
+	defer cancel()
+	refused := func() error { return syscall.Sendmsg(fd, []byte{1}, nil, nil, 0) }
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", at)
+	if err != nil {
+		return refused()
+	}
+	defer conn.Close() //nolint:errcheck // the other process has it then
+	socket, ok := conn.(*net.TCPConn)
+	if !ok {
+		return refused()
+	}
+	file, err := socket.File()
+	if err != nil {
+		return refused()
+	}
+	defer file.Close() //nolint:errcheck // the other process has it then
+	return syscall.Sendmsg(fd, []byte{0}, syscall.UnixRights(int(file.Fd())), nil, 0)
 }
 
 // openLoopback brings the loopback interface of this namespace up, listens there,

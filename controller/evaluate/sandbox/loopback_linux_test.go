@@ -160,7 +160,7 @@ func TestProfileOfAProgramThatAsks(t *testing.T) {
 		want confine.Profile
 		s    spec
 	}{
-		{confine.Program, spec{}}, {confine.Loopback, spec{Loopback: "x"}}, {confine.Client, spec{Loopback: "x", Network: true}},
+		{confine.Program, spec{}}, {confine.Loopback, spec{Loopback: "x"}}, {confine.Listener, spec{Port: 80}}, {confine.Client, spec{Loopback: "x", Network: true}},
 	} {
 		if got := tt.s.profile(); got != tt.want {
 			t.Errorf("the profile of %+v is %v, want %v", tt.s, got, tt.want)

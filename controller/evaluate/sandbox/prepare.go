@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +25,9 @@ type runningProgram struct {
 	hidden   Hidden
 	stdout   *limitedBuffer
 	stderr   *tail
+	// connections is the end of a socket over which the child hands over connections to a
+	// program that listens on a private loopback interface; nil for other programs.
+	connections *os.File
 	// stop ends the run for a reason.
 	stop context.CancelCauseFunc
 }
@@ -105,6 +110,15 @@ func variable(env []string, name string) (string, bool) {
 // close removes the scratch folder.
 func (r *runningProgram) close() {
 	_ = r.folder.Remove() // any rest holds only the program's output
+}
+
+// outputs returns the writers for the program's stdout and stderr. A program that listens
+// may write without end, so that only the end of both is kept.
+func (r *runningProgram) outputs() (stdout, stderr io.Writer) {
+	if r.port != 0 {
+		return r.stderr, r.stderr
+	}
+	return r.stdout, r.stderr
 }
 
 func (b *Box) failure(r *runningProgram, cause string) *Failure {

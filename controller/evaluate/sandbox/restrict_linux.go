@@ -89,6 +89,8 @@ func (s *spec) profile() confine.Profile {
 	switch {
 	case s.Network:
 		return confine.Client
+	case s.Port != 0:
+		return confine.Listener
 	case s.Loopback != "":
 		return confine.Loopback
 	}

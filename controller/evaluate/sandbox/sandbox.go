@@ -131,6 +131,8 @@ type Program struct {
 	Loopback *Loopback
 	// Limits bound the run.
 	Limits Limits
+	// port is where the program listens; 0 for programs that do not, see [Box.Serve].
+	port int
 }
 
 // A Box runs programs.
@@ -242,10 +244,8 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 		return nil, err
 	}
 	defer r.close()
-	if b.hidden.Missed != nil {
-		if what := b.hidden.Missed(r.Program, "", ""); what != "" {
-			return nil, &UnseenError{what}
-		}
+	if err := b.missed(r); err != nil {
+		return nil, err
 	}
 	limited, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -259,9 +259,9 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	}
 	cause := b.start(limited, r)
 	hangUp()
-	if ctx.Err() == nil && b.hidden.Missed != nil {
-		if what := b.hidden.Missed(r.Program, string(r.stderr.data), string(r.stdout.data)); what != "" {
-			return nil, &UnseenError{what}
+	if ctx.Err() == nil {
+		if err := b.missed(r); err != nil {
+			return nil, err
 		}
 	}
 	var passed *Failure
@@ -281,4 +281,16 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 		return r.stdout.data, nil
 	}
 	return nil, passed
+}
+
+// missed returns the error of a program that looked for an invisible file, judging by its
+// output so far; nil for other programs.
+func (b *Box) missed(r *runningProgram) error {
+	if b.hidden.Missed == nil {
+		return nil
+	}
+	if what := b.hidden.Missed(r.Program, string(r.stderr.data), string(r.stdout.data)); what != "" {
+		return &UnseenError{what}
+	}
+	return nil
 }

@@ -45,6 +45,9 @@ type spec struct {
 	// Loopback is the text in whose place the program gets the address of the listener
 	// that is handed over; empty for none.
 	Loopback string `json:"loopback"`
+	// Port is where the program listens; 0 for none. Connections to it are handed over if
+	// the program has a private loopback interface.
+	Port int `json:"port"`
 	// Root means that the program has to run as another user.
 	Root   bool   `json:"root"`
 	Limits Limits `json:"limits"`
@@ -88,8 +91,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 	if os.Getenv(childEnv) != "" {
 		return exitReport{}, errors.New("a child does not start another; main or TestMain must call sandbox.ServeChild first")
 	}
-	var over handover
-	address := ""
+	over, address := handover{theirs: r.connections}, ""
 	if r.Loopback != nil && b.hasOwnLoopback() {
 		var err error
 		if over, err = newHandover(); err != nil {
@@ -132,7 +134,7 @@ func (b *Box) supervised(ctx context.Context, r *runningProgram) (exitReport, er
 	_ = json.NewEncoder(toChild).Encode(spec{
 		File: r.file, Argv: r.Argv, Env: r.Env, Dir: r.Dir, Scratch: r.scratch, Workspace: r.Workspace, Readable: r.readable,
 		Tree: r.Tree, Hidden: r.hidden.Names, Cover: len(r.hidden.Names) > 0 && coverable(r.Tree, r.scratch),
-		Network: b.policy.Network, Means: b.means, Loopback: address,
+		Network: b.policy.Network, Means: b.means, Loopback: address, Port: r.port,
 		Root: os.Geteuid() == 0, Limits: r.Limits,
 	})
 	waitErr := cmd.Wait()
@@ -155,13 +157,14 @@ func (b *Box) command(ctx context.Context, r *runningProgram) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, self, childArg)
 	// Built with -race, a program would wait for a second at its end.
 	cmd.Env = []string{childEnv + "=1", "GORACE=atexit_sleep_ms=0"}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr
+	cmd.Stdin = bytes.NewReader(r.Stdin)
+	cmd.Stdout, cmd.Stderr = r.outputs()
 	cmd.WaitDelay = endTime
 	// A new session has no terminal whose keys would end it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if b.means.Namespaces {
 		b.namespaces(cmd.SysProcAttr)
-		if r.Loopback != nil {
+		if r.Loopback != nil || r.port != 0 {
 			cmd.SysProcAttr.AmbientCaps = append(cmd.SysProcAttr.AmbientCaps, capNetAdmin)
 		}
 	}

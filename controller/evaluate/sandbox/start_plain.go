@@ -15,7 +15,8 @@ const drain = 500 * time.Millisecond
 func startPlain(ctx context.Context, r *runningProgram) string {
 	cmd := exec.CommandContext(ctx, r.file, r.Argv[1:]...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.Stdin), r.stdout, r.stderr
+	cmd.Stdin = bytes.NewReader(r.Stdin)
+	cmd.Stdout, cmd.Stderr = r.outputs()
 	cmd.WaitDelay = drain
 	ownGroup(cmd)
 	err := cmd.Start()
