@@ -63,20 +63,27 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	}
 	judged := true // every case of head
 	for _, s := range steps {
-		batches := j.batches(s)
-		sides, err := j.sides(batches, j.first)
-		if err != nil {
-			return nil, err
-		}
-		outcomes, err := j.judge(ctx, sides)
-		for i, b := range batches {
-			judged = e.collect(b, outcomes[i]) && judged
-		}
-		if err != nil {
+		complete, err := e.judge(ctx, j, s)
+		if judged = judged && complete; err != nil {
 			return nil, err
 		}
 	}
 	return e.conclude(ctx, j, started, judged)
+}
+
+// judge judges a step, and reports whether nothing of it is left for the next run.
+func (e *execution) judge(ctx context.Context, j *judging, s step) (complete bool, err error) {
+	batches := j.batches(s)
+	sides, err := j.sides(batches, j.first)
+	if err != nil {
+		return false, err
+	}
+	outcomes, err := j.judge(ctx, sides)
+	complete = true
+	for i, b := range batches {
+		complete = e.collect(b, outcomes[i]) && complete
+	}
+	return complete, err
 }
 
 // elsewhere has other processes judge sides.
@@ -99,6 +106,7 @@ func (e *execution) conclude(ctx context.Context, j *judging, started time.Time,
 	if err != nil {
 		return nil, err
 	}
+	e.judgeControls(ctx, j)
 	if err := errors.Join(e.collectHistory(ctx, j), e.recordStored(ctx)); err != nil {
 		return nil, err
 	}
@@ -144,7 +152,7 @@ func (e *execution) report(started time.Time) *report.Report {
 func (e *execution) loadStored(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
-		Run: e.opts.ID, Plan: p.Plan, Problems: p.Problems,
+		Run: e.opts.ID, Plan: p.Plan.Cases(), Controls: p.controls(), Problems: p.Problems,
 		Gate: report.NewGateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},

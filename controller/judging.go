@@ -30,6 +30,8 @@ type judging struct {
 	limiters *limit.Limiters
 	breakers *limit.Breakers
 	progress observed
+	// controls are judged after everything that decides.
+	controls step
 	// judge judges sides at the same time, in this process or in others. Outcomes
 	// have the order of the jobs.
 	judge func(ctx context.Context, sides []run.Side) ([][]run.Outcome, error)
@@ -85,7 +87,7 @@ func (e *execution) begin(ctx context.Context, j *judging) ([]step, error) {
 	}
 	e.withhold()
 	steps := j.steps()
-	total := 0
+	total := len(j.controls.head) + len(j.controls.base)
 	for _, s := range steps {
 		total += len(s.head) + len(s.base)
 	}
@@ -106,6 +108,8 @@ func (j *judging) steps() []step {
 	head := slices.DeleteFunc(p.headJobs(), p.lacksVerdict(known.Head))
 	base := slices.DeleteFunc(p.baseJobs(known.Base), p.lacksVerdict(known.Head))
 	askedAtBase := slices.DeleteFunc(p.askedAtBase(), p.lacksVerdict(known.Head))
+	head, j.controls.head = p.withoutControls(head)
+	askedAtBase, j.controls.base = p.withoutControls(askedAtBase)
 	p.setNeeds(head, base)
 	p.setNeeds(nil, askedAtBase)
 	affected, asked := p.withoutAsked(head)

@@ -5,17 +5,24 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // listSamples adds the result of each of several samples to head's outcomes, for files
-// of results whose format lists them.
+// of results whose format lists them, and for cases with a control, which are compared by
+// their samples.
 func (e *execution) listSamples(ctx context.Context) error {
-	if !e.opts.Results || e.p.req.Ledger == nil {
+	if e.p.req.Ledger == nil {
 		return nil
+	}
+	lifted := map[string]bool{}
+	for _, r := range e.in.Controls {
+		lifted[r.CaseID()], lifted[r.Head.ID()] = true, true
 	}
 	var rows []plan.Row
 	for _, r := range e.p.Plan.Rows {
-		if r.Head != nil && r.Head.Traits().ListsSamples && e.in.Head[r.Head.ID()].Result.Samples > 1 {
+		lists := r.Head != nil && (e.opts.Results && r.Head.Traits().ListsSamples || lifted[r.Head.ID()])
+		if lists && e.outcomesOf(r)[r.Head.ID()].Result.Samples > 1 {
 			rows = append(rows, r)
 		}
 	}
@@ -24,7 +31,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		out, c := e.in.Head[r.Head.ID()], cases[r.Head.ID()]
+		outcomes, c := e.outcomesOf(r), cases[r.Head.ID()]
 		if c == nil {
 			continue
 		}
@@ -32,8 +39,17 @@ func (e *execution) listSamples(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		out := outcomes[r.Head.ID()]
 		out.Samples = decideSamples(c, stored, out.Result.Samples)
-		e.in.Head[r.Head.ID()] = out
+		outcomes[r.Head.ID()] = out
 	}
 	return nil
+}
+
+// outcomesOf returns the outcomes of the side at which a row of head was judged.
+func (e *execution) outcomesOf(r plan.Row) map[string]report.Outcome {
+	if _, atHead := e.in.Head[r.Head.ID()]; !atHead && r.ControlOf != "" {
+		return e.in.Base
+	}
+	return e.in.Head
 }

@@ -95,6 +95,7 @@ func prepare(ctx context.Context, req Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.addControls()
 	if err := p.findRebuilt(ctx); err != nil {
 		return nil, err
 	}
@@ -180,6 +181,10 @@ func (p *Prepared) Rerun(wanted func(key string) bool) *Prepared {
 	rows := *p.Plan
 	rows.Rows = nil
 	for _, r := range p.Plan.Rows {
+		if r.ControlOf != "" && wanted(r.ControlOf) {
+			rows.Rows = append(rows.Rows, r) // it is paid once
+			continue
+		}
 		if r.Head == nil || r.Head.Skip != "" || !wanted(r.Key) {
 			continue
 		}

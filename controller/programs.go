@@ -58,7 +58,7 @@ func (p *Prepared) MayStart() bool {
 // difference from noise; false if it is not.
 func measuredAgain(r plan.Row) (plan.Row, bool) {
 	switch {
-	case r.HeadCase == nil || r.Head == nil || r.Asked || r.MovedFrom != "" || r.Action == plan.Skip:
+	case r.HeadCase == nil || r.Head == nil || r.Asked || r.ControlOf != "" || r.MovedFrom != "" || r.Action == plan.Skip:
 		return r, false
 	case r.Base != nil && r.HeadDigests.D == r.BaseDigests.D && !r.Unversioned:
 		return r, false
@@ -74,7 +74,7 @@ func measuredAgain(r plan.Row) (plan.Row, bool) {
 func (p *Prepared) OfPrograms() int {
 	n := 0
 	for _, r := range p.Plan.Rows {
-		if r.Head == nil || r.Action == plan.Skip {
+		if r.Head == nil || r.Action == plan.Skip || r.ControlOf != "" {
 			continue
 		}
 		subject, known := remeasure.ReadWorkload(r.Noted)

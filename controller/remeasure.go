@@ -64,7 +64,7 @@ func (e *execution) collectHistory(ctx context.Context, j *judging) (err error) 
 	}
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
-		if o, known := e.in.Head[r.Head.ID()]; known && o.Unrun == "" && o.Result.Verdict.Rank() >= 0 && r.HeadCase != nil {
+		if o, known := e.in.Head[r.Head.ID()]; known && r.ControlOf == "" && o.Unrun == "" && o.Result.Verdict.Rank() >= 0 && r.HeadCase != nil {
 			jobs = append(jobs, p.headJob(r))
 		}
 	}
@@ -206,7 +206,7 @@ func (p *Prepared) comparedRows() []remeasure.Row {
 	rows := make([]remeasure.Row, 0, len(p.Plan.Rows))
 	for i := range p.Plan.Rows {
 		r := &p.Plan.Rows[i]
-		if r.Head == nil || r.HeadCase == nil || r.Asked {
+		if r.Head == nil || r.HeadCase == nil || r.Asked || r.ControlOf != "" {
 			continue
 		}
 		row := remeasure.Row{Row: r, Head: p.headJob(*r)}

@@ -92,6 +92,9 @@ type Request struct {
 	// empty, cases without a verdict are judged for such a rule, unless some cases are
 	// selected.
 	Unasked string
+	// Lift also runs cases of skills without their skill. The configuration may ask for
+	// it, too.
+	Lift bool
 	// Complete also judges unaffected cases without a stored result.
 	Complete bool
 	// IgnoreBefore returns the time before which stored results of a case are ignored,

@@ -18,6 +18,9 @@ type scopeKey struct {
 
 func (p *Prepared) scopeKeyOf(r plan.Row) scopeKey {
 	since, _ := p.ignoreBefore(r.Key)
+	if r.ControlOf != "" {
+		since = time.Time{} // people doubt the case, and not its control
+	}
 	if r.Head != nil {
 		if looked, again := p.reuseSince[r.Head.ID()]; again && looked.After(since) {
 			return scopeKey{r.Target, looked, true}

@@ -26,6 +26,8 @@ type Selection struct {
 	All bool
 	// Fresh judges the selected cases again.
 	Fresh bool
+	// Lift also runs cases of skills without their skill.
+	Lift bool
 	// Repeat judges every case with so many fresh samples; 0 with its iterations.
 	Repeat int
 }
@@ -55,7 +57,7 @@ func (s *Selection) Request(ctx context.Context, req *Request) (chosen *Choice, 
 	if s.Repeat < 0 || s.Repeat > mostRepeats {
 		return nil, mistake("--repeat %d: write a number from 1 to %d", s.Repeat, mostRepeats)
 	}
-	chosen = s.Choose()
+	chosen, req.Lift = s.Choose(), s.Lift
 	req.Select, req.Statuses, req.All, req.Repeat = chosen.Func(), s.Statuses, s.All || s.Repeat > 0, s.Repeat
 	if len(s.Only) > 0 {
 		last, err := lastResults(ctx, req.Ledger, req.Head.Commit, s.Only)

@@ -352,6 +352,16 @@ func skillText(name, word string) string {
 	return fmt.Sprintf("---\nname: %s\ndescription: Opens files.\n---\nSay %s.\n", name, word)
 }
 
+// withLift are the skills of withSkills, which are also left out. The agent then says
+// only that it is ready, which fails the second eval of csv.
+func withLift() map[string]string {
+	files := withSkills("word", "It opens.")
+	files["gavel.yaml"] = strings.Replace(files["gavel.yaml"], "skills: {", "skills: {lift: true, ", 1)
+	files["agent/run.sh"] = "cat >/dev/null; cat .agents/skills/*/SKILL.md 2>/dev/null; echo ready\n"
+	files["skills/csv/evals/evals.json"] = `{"evals": [{"id": 1, "prompt": "Open {{it}}.", "expected_output": "It opens."}, {"id": 2, "prompt": "Close.", "assertions": [{"type": "contains", "value": "word"}]}]}`
+	return files
+}
+
 // withSkills are two skills, with one eval and with two, and an agent that says what the
 // skills in its folder say.
 func withSkills(word, expected string) map[string]string {

@@ -360,6 +360,33 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		unlike:  keyboard,
 	},
 	{
+		name: "lift is on, and a skill is changed", base: withLift(), head: map[string]string{".claude/skills/pdf/SKILL.md": skillText("pdf", "nothing")}, programs: "sh", answer: echo,
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{".claude/skills/pdf#1": "fail regression"},
+			lift: "with the skill 0 of 1, without 0 of 1 (0 points, 95 % CI −92 … +92: may be noise)",
+		},
+	},
+	{
+		name: "lift is on, and a file that a skill names is changed", base: withLift(), head: map[string]string{"skills/csv/references/words.md": "word\nmore\n"}, programs: "sh", answer: echo,
+		want: outcome{
+			gate: "pass", reason: "no case regressed", cases: map[string]string{"skills/csv#1": "pass unchanged", "skills/csv#2": "pass unchanged"},
+			lift: "with the skill 2 of 2, without 1 of 2 (+50 points, 95 % CI −56 … +100: may be noise)",
+		},
+	},
+	{
+		name: "lift is on, and a stranger changes a skill and its prompt, which a writer approves", base: withLift(), programs: "sh", answer: echo, stranger: true,
+		head: map[string]string{
+			".claude/skills/pdf/SKILL.md":         skillText("pdf", "nothing"),
+			".claude/skills/pdf/evals/evals.json": strings.Replace(withSkills("", "")[".claude/skills/pdf/evals/evals.json"], "Open.", "Open it.", 1),
+		},
+		remarks: []remark{{"mona", "/gavel approve HEAD"}},
+		want: outcome{
+			gate: "fail", reason: "1 case regressed", cases: map[string]string{".claude/skills/pdf#1": "fail regression"},
+			lift: "with the skill 0 of 1, without 0 of 1 (0 points, 95 % CI −92 … +92: may be noise)",
+		},
+		unlike: keyboard,
+	},
+	{
 		name: "skills without a target are listed and not run", answer: echo,
 		base: shopOf("a", map[string]string{"skills/csv/SKILL.md": skillText("csv", "word"), "skills/csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "expected_output": "It opens."}]}`}),
 		head: map[string]string{"skills/csv/SKILL.md": skillText("csv", "nothing")},

@@ -116,6 +116,8 @@ type outcome struct {
 	// calls are how often a model is asked, by prompt. Prompts that are not in it are not
 	// compared.
 	calls map[string]int
+	// lift is what the report says about cases without their skill.
+	lift string
 	// rule says why a door has another outcome than the others.
 	rule string
 }
@@ -295,6 +297,9 @@ func (c *passage) found(r *report.Report, want outcome) outcome {
 		if p.Severity == schema.Error && !slices.Contains(got.problems, p.File) {
 			got.problems = append(got.problems, p.File)
 		}
+	}
+	if r.Lift != nil {
+		got.lift = r.Lift.String()
 	}
 	got.waits = report.WaitingFiles(r.Problems) > 0 && report.InvalidFiles(r.Problems) == 0
 	for prompt := range want.calls {

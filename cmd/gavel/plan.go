@@ -26,6 +26,7 @@ func planCommand(a *App) *cobra.Command {
 		},
 	}
 	s.Bind(cmd)
+	s.BindLift(cmd)
 	a.Sandbox.BindMode(cmd, "sandbox that a run would have: isolated, partial or off, whose verdicts of programs are stored apart")
 	return cmd
 }

@@ -41,6 +41,7 @@ func runCommand(a *App) *cobra.Command {
 		},
 	}
 	f.Bind(cmd)
+	f.BindLift(cmd)
 	a.Sandbox.Bind(cmd)
 	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "also list the cases that pass")
 	cmd.Flags().StringVar(&f.record, "record", "", "record the replies of each target for replay, into the folder recordings or, as --record=replies, into another one")

@@ -24,6 +24,11 @@ type selection struct {
 	Brief bool
 }
 
+// BindLift adds the flag of commands that judge, or plan it.
+func (s *selection) BindLift(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.Lift, "lift", false, "also run the cases of agent skills without their skill, and report what it adds (default: skills.lift of gavel.yaml); it decides nothing")
+}
+
 // Bind adds the selection's flags to a command whose arguments are globs of keys.
 func (s *selection) Bind(cmd *cobra.Command) {
 	f := cmd.Flags()

@@ -68,6 +68,7 @@ type form struct {
 	Skills struct {
 		Target         string `json:"target"`
 		ExpectedOutput string `json:"expected_output"`
+		Lift           bool   `json:"lift"`
 	} `json:"skills"`
 	Comment  commentForm `json:"comment"`
 	Notify   []Notify    `json:"notify"`
@@ -270,7 +271,7 @@ func (f form) config() *Config {
 		Budget:  Budget{Limits(f.Budget.limitsForm), Limits(f.Budget.PullRequest), Limits(f.Budget.Day)},
 		Comment: f.Comment.Update, QuietComment: f.Comment.When == "affected", GroupStatuses: f.Statuses == "groups",
 		Notify: f.Notify,
-		Skills: Skills{f.Skills.Target, f.Skills.ExpectedOutput == "criterion"},
+		Skills: Skills{f.Skills.Target, f.Skills.ExpectedOutput == "criterion", f.Skills.Lift},
 	}
 	for _, dir := range f.Definitions {
 		c.Definitions = append(c.Definitions, path.Clean(dir))

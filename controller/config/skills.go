@@ -11,6 +11,8 @@ type Skills struct {
 	Target string `json:",omitempty"`
 	// JudgesOutput makes the expected output of an eval a criterion, even next to others.
 	JudgesOutput bool `json:",omitempty"`
+	// Lift runs the cases without their skill, too.
+	Lift bool `json:",omitempty"`
 }
 
 // skills demands that the target of skills works in a folder, in which it finds them.
@@ -30,6 +32,14 @@ func (k *checker) skills() {
 		}
 		k.Fail("no-workspace", fmt.Sprintf("the target %q has no folder to work in, in which it would find a skill", name), hint, "skills", "target")
 	}
+}
+
+// Dearer names the setting by which head makes more calls for the cases of skills.
+func (s Skills) Dearer(head Skills) []string {
+	if !s.Lift && head.Lift {
+		return []string{"skills.lift off → on, so that cases of skills are also run without them"}
+	}
+	return nil
 }
 
 // Looser names the setting by which head demands less of the cases of skills.

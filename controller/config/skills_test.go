@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ func TestSkills(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"skills: {target: coder, expected_output: criterion}", ""},
 		{"skills: {}", ""},
+		{"skills: {target: coder, lift: true}", ""},
 		{"skills: {target: bot}", `gavel.yaml:4:10: error: the target "bot" has no folder to work in, in which it would find a skill; write coder`},
 		{"skills: {target: codr}", `gavel.yaml:4:10: error: unknown target "codr"; did you mean "coder"?`},
 	} {
@@ -32,6 +34,12 @@ func TestSkills(t *testing.T) {
 	base, head := &Config{Skills: Skills{JudgesOutput: true}}, &Config{}
 	if got := strings.Join(base.Looser(head), "; "); got != "skills.expected_output criterion → context" {
 		t.Errorf("a dropped criterion is %q", got)
+	}
+	if got := (Skills{}).Dearer(Skills{Lift: true}); strings.Join(got, "; ") != "skills.lift off → on, so that cases of skills are also run without them" {
+		t.Errorf("lift that is turned on is %q", got)
+	}
+	if got := slices.Concat((Skills{Lift: true}).Dearer(Skills{}), (Skills{Lift: true}).Dearer(Skills{Lift: true}), (&Config{Skills: Skills{Lift: true}}).Looser(&Config{})); len(got) > 0 {
+		t.Errorf("lift that is not turned on is %q", got)
 	}
 	if got := head.Looser(base); len(got) > 0 {
 		t.Errorf("a further criterion is looser: %q", got)

@@ -193,10 +193,13 @@ type Row struct {
 	Steered bool
 	// MovedFrom is the case's key at base if only its key changed.
 	MovedFrom string
+	// ControlOf is the key of the case that the row runs without its skill; empty for a
+	// case itself. A control decides nothing.
+	ControlOf string
 	// Known has the ledger's results for the head's digests.
 	Known Stored
-	// Asked means that the case is judged only for the gate: the change does not affect
-	// it, but a rule about all cases needs its verdict.
+	// Asked means that the case is judged only for the gate, or as a control: the change
+	// does not affect it, but a rule about all cases, or a lift, needs its verdict.
 	Asked bool
 	// Unversioned means that the agent's version is unknown: a stored result of the
 	// case may come from another version.
@@ -232,6 +235,24 @@ type Rest struct {
 	Cases int
 	// Skipped counts the inactive Cases.
 	Skipped int
+}
+
+// CaseID returns the ID of the case of a control at head.
+func (r *Row) CaseID() string {
+	info := *r.Head
+	info.Key = r.ControlOf
+	return info.ID()
+}
+
+// Cases returns the plan without its controls.
+func (p *Plan) Cases() *Plan {
+	isControl := func(r Row) bool { return r.ControlOf != "" }
+	if !slices.ContainsFunc(p.Rows, isControl) {
+		return p
+	}
+	out := *p
+	out.Rows = slices.DeleteFunc(slices.Clone(p.Rows), isControl)
+	return &out
 }
 
 // Changed reports whether the case differs between the sides: it is new, removed,

@@ -33,7 +33,7 @@ type ListedCase struct {
 func NewCaseList(p *plan.Plan, history CaseHistory) CaseList {
 	list := CaseList{Cases: []ListedCase{}}
 	for _, r := range p.Rows {
-		if r.Head == nil {
+		if r.Head == nil || r.ControlOf != "" {
 			continue
 		}
 		c := ListedCase{

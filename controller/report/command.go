@@ -94,7 +94,7 @@ func only(r *Report, pairs []pair, keep func(*Row) bool) (*Report, []pair) {
 			left.Cases, kept = append(left.Cases, r.Cases[i]), append(kept, pairs[i])
 		}
 	}
-	left.Summary, _ = summarise(left.Cases, kept)
+	left.Summary, _ = summarise(left.Cases, kept, nil)
 	if r.Summary.Affected != nil {
 		left.Summary.Affected, left.Summary.ChangedUnrun = changed(kept), changedUnrun(kept)
 	}

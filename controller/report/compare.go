@@ -57,6 +57,9 @@ type Input struct {
 	// Run is the identity of the run.
 	Run  string
 	Plan *plan.Plan
+	// Controls run cases of the plan without their skill. They have outcomes as the
+	// cases, and decide nothing.
+	Controls []plan.Row
 	// Head maps head's case IDs to outcomes, Base maps base's. A missing case has no
 	// known verdict on that side.
 	Head, Base map[string]Outcome
@@ -117,7 +120,11 @@ func Compare(in Input) *Report {
 	}
 	accept(r.Cases, r.Commands)
 	r.Remeasured = in.Noise.Summary()
-	r.Summary, r.Saved = summarise(r.Cases, pairs)
+	controls := make([]pair, len(in.Controls))
+	for i := range in.Controls {
+		controls[i] = in.pair(&in.Controls[i])
+	}
+	r.Summary, r.Saved = summarise(r.Cases, pairs, controls)
 	if in.Plan.Base != "" && !in.Plan.Again {
 		r.Summary.Affected, r.Summary.ChangedUnrun = changed(pairs), changedUnrun(pairs)
 	}
@@ -132,6 +139,7 @@ func Compare(in Input) *Report {
 	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
 	r.Costs, r.PassK = costs(pairs), passK(pairs)
+	r.Lift = lift(pairs, controls)
 	if in.Noise != nil && in.Noise.Power != nil && in.Noise.Power.Cases > 0 {
 		r.Power = in.Noise.Power
 	}

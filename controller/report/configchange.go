@@ -50,6 +50,6 @@ func CompareConfigs(file string, base, head *config.Config) ConfigChange {
 	was, is := NewGateSettings(base.Gate), NewGateSettings(head.Gate)
 	return ConfigChange{
 		Targets: NewTargetChanges(file, judgedOf(base, head)),
-		File:    file, Files: base.ChangedFiles(head, file), Base: &was, Head: &is, DecidedBy: "head", Looser: base.Looser(head),
+		File:    file, Files: base.ChangedFiles(head, file), Base: &was, Head: &is, DecidedBy: "head", Looser: base.Looser(head), Dearer: base.Skills.Dearer(head.Skills),
 	}
 }

@@ -93,6 +93,11 @@ func costs(pairs []pair) *Costs {
 	if len(asked) == 0 {
 		return nil
 	}
+	return compareCosts(asked)
+}
+
+// compareCosts compares what the answers of cases took.
+func compareCosts(asked []pair) *Costs {
 	all := make([]*CostChange, len(quantities))
 	for k := range quantities {
 		all[k] = costChange(asked, k)

@@ -89,7 +89,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 func (r *Report) GroupReport(g groupGate) *Report {
 	part := *r
 	part.Summary, part.Diff, part.Gate = g.Summary, g.Diff, g.Gate
-	part.Cases, part.Remeasured = nil, nil // what is measured again speaks of all cases together
+	part.Cases, part.Remeasured, part.Lift = nil, nil, nil // what is measured again, or lifted, speaks of all cases together
 	is := inGroup(g.Group)
 	for i := range r.Cases {
 		if is(&r.Cases[i]) {

@@ -21,6 +21,8 @@ type ConfigChange struct {
 	Base, Head *GateSettings
 	// Looser are head's other weakened settings, as name old → new.
 	Looser []string
+	// Dearer are head's settings that make more calls, in words.
+	Dearer []string
 	// DecidedBy is a branch, base or head: the source of this run's settings.
 	DecidedBy string
 	// Rules is set if the settings come from the tip of a branch. Since are the
@@ -76,6 +78,9 @@ func configNotices(c ConfigChange) []Notice {
 	messages := weaker(*c.Base, *c.Head)
 	for _, setting := range c.Looser {
 		messages = append(messages, "weakens the gate: "+setting)
+	}
+	for _, setting := range c.Dearer {
+		messages = append(messages, "makes more calls: "+setting)
 	}
 	for _, message := range messages {
 		out = append(out, Notice{File: c.File, Message: message})

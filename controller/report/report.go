@@ -72,6 +72,8 @@ type Report struct {
 	Costs *Costs `json:"costs,omitempty"`
 	// PassK is pass^k over the cases with a pass share; absent without one.
 	PassK *PassK `json:"pass_k,omitempty"`
+	// Lift compares cases with and without their skill; absent if none ran without it.
+	Lift *Lift `json:"lift,omitempty"`
 	// Power is what this comparison could have seen; absent if something got worse, or nothing
 	// is left to chance.
 	Power *power.Statement `json:"power,omitempty"`

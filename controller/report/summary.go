@@ -11,8 +11,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// summarise counts head's cases. Removed ones are counted separately.
-func summarise(rows []Row, pairs []pair) (Summary, Saved) {
+// summarise counts head's cases. Removed ones are counted separately, and controls only
+// by what they cost.
+func summarise(rows []Row, pairs, controls []pair) (Summary, Saved) {
 	var s Summary
 	var total weightedMean
 	var spent, saved verdict.Usage
@@ -40,6 +41,9 @@ func summarise(rows []Row, pairs []pair) (Summary, Saved) {
 		if o := pairs[i].head; o != nil && o.Reused {
 			saved = saved.Add(o.Saved)
 		}
+	}
+	for i := range controls {
+		spent = spent.Add(controls[i].spent())
 	}
 	s.Calls, s.Tokens, s.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
 	s.Score = total.Value()

@@ -59,7 +59,7 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 	if baseFound && headFound {
 		was, is := report.NewGateSettings(base.Gate), report.NewGateSettings(head.Gate)
 		e.ConfigDiff.Base, e.ConfigDiff.Head = &was, &is
-		e.ConfigDiff.Looser = base.Looser(head)
+		e.ConfigDiff.Looser, e.ConfigDiff.Dearer = base.Looser(head), base.Skills.Dearer(head.Skills)
 	}
 	return nil
 }

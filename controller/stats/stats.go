@@ -51,6 +51,30 @@ func Paired(differences []float64, r float64) (interval Interval, ok bool) {
 	return Interval{mean, mean - half, mean + half}, true
 }
 
+// PairedShares returns the interval of the mean of differences of shares, each within −1
+// and 1, of things that were measured under both of two conditions:
+//
+//	d̃ ± z(0.975) · √( (Σ d² + 2) / (n+2) − d̃² ) / √(n+2),   d̃ = Σ d / (n+2)
+//
+// which is Wald's interval with two more things, one of which differs by 1 and the other
+// by −1 (D. G. Bonett and R. M. Price, Adjusted Wald Confidence Interval for a Difference
+// of Binomial Proportions Based on Paired Data, Journal of Educational and Behavioral
+// Statistics 37, 2012). It is meant for few things, and has a width if all of them differ
+// alike. The mean is the unadjusted one. ok is false without a difference.
+func PairedShares(differences []float64) (interval Interval, ok bool) {
+	if len(differences) == 0 {
+		return Interval{}, false
+	}
+	n := float64(len(differences)) + 2
+	sum, squares := 0.0, 2.0
+	for _, d := range differences {
+		sum, squares = sum+d, squares+d*d
+	}
+	middle := sum / n
+	half := t975.normal * math.Sqrt((squares/n-middle*middle)/n)
+	return Interval{Mean(differences), max(-1, middle-half), min(1, middle+half)}, true
+}
+
 // A Pair is one of the things that were measured twice.
 type Pair struct {
 	Difference float64

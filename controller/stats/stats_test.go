@@ -180,3 +180,27 @@ func TestSignTest(t *testing.T) {
 		}
 	}
 }
+
+// TestPairedShares: values of the formula by hand. 6 of 10 things pass only under the
+// first condition: (6+1)/12 and (0+1)/12, whose difference is 1/2 ± 1.959964·√((8/12 −
+// 1/4)/12).
+func TestPairedShares(t *testing.T) {
+	for _, tt := range []struct {
+		differences     []float64
+		mean, low, high float64
+	}{
+		{[]float64{1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 0.6, 0.134782, 0.865218},
+		{[]float64{0}, 0, -0.923936, 0.923936},
+		{[]float64{1, 1, 1}, 1, -0.101218, 1},
+		{[]float64{-1, -1, -1}, -1, -1, 0.101218},
+		{[]float64{0.5, -0.5}, 0, -0.774744, 0.774744},
+	} {
+		got, ok := stats.PairedShares(tt.differences)
+		if !ok || math.Abs(got.Mean-tt.mean)+math.Abs(got.Low-tt.low)+math.Abs(got.High-tt.high) > 3e-6 {
+			t.Errorf("%v: %+v, want %v, %v … %v", tt.differences, got, tt.mean, tt.low, tt.high)
+		}
+	}
+	if _, ok := stats.PairedShares(nil); ok {
+		t.Error("nothing has an interval")
+	}
+}

@@ -14,6 +14,9 @@ import (
 func due(p *plan.Plan) int {
 	n := 0
 	for _, r := range p.Rows {
+		if r.ControlOf != "" {
+			continue // it decides nothing
+		}
 		if r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide {
 			n++
 		}

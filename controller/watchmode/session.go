@@ -293,7 +293,7 @@ func (s *Session) plan(ctx context.Context) error {
 	s.results.planned(report, s.view.Problems)
 	s.board.Affected, s.board.Total = 0, p.Rest.Cases
 	for i := range p.Rows {
-		if p.Rows[i].Head == nil {
+		if p.Rows[i].Head == nil || p.Rows[i].ControlOf != "" {
 			continue
 		}
 		s.board.Total++

@@ -92,6 +92,13 @@ func (c *comment) render() string {
 	if said := reporters.Answers(c.r); said != "" {
 		c.line(textfmt.Markdown("A"+said[1:], 600))
 	}
+	for i, said := range reporters.Lift(c.r) {
+		if i == 0 {
+			said = "Lift: " + said
+		}
+		c.line("")
+		c.line(textfmt.Markdown(said+".", 1200))
+	}
 	if said := reporters.Seen(c.r); said != "" {
 		c.line("<sub>" + textfmt.Markdown(said, 600) + "</sub>")
 	}

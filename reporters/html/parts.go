@@ -75,6 +75,9 @@ func Facts(r *report.Report) []Fact {
 	if changes := r.Costs.Changes(); len(changes) > 0 {
 		out = append(out, Fact{"answers", changes[0], strings.Join(changes[1:], " · ")})
 	}
+	if said := reporters.Lift(r); len(said) > 0 {
+		out = append(out, Fact{"lift", said[0], strings.Join(said[1:], " · ")})
+	}
 	if said := reporters.Seen(r); said != "" {
 		out = append(out, Fact{"power", "", said})
 	}

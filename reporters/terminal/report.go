@@ -310,6 +310,12 @@ func (p *page) summary(r *report.Report) {
 	}
 	p.paragraph(margin{}, r.PassK.String(), "")
 	p.paragraph(margin{}, reporters.Answers(r), "")
+	for i, said := range reporters.Lift(r) {
+		if i == 0 {
+			said = "lift: " + said
+		}
+		p.paragraph(margin{}, said, "")
+	}
 	p.paragraph(margin{}, reporters.Seen(r), dim)
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	p.paragraph(margin{}, r.Nightly.String(), dim)

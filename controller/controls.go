@@ -1,0 +1,86 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/run"
+)
+
+// The control of a case runs it without its skill, so that a report says what the skill
+// adds. Controls are rows of the plan, and decide nothing: they are judged when every
+// verdict is known, with what the budget has left.
+
+// lifts reports whether cases of skills are also run without their skill.
+func (p *planner) lifts() bool {
+	return (p.req.Lift || p.req.Head.Config.Skills.Lift) && p.req.Before.IsZero()
+}
+
+// addControls adds the controls of the affected cases.
+func (p *planner) addControls() {
+	if !p.lifts() {
+		return
+	}
+	why := plan.Reason{Part: "lift", File: p.req.ConfigFile, Message: "skills.lift asks for the case without its skill"}
+	if p.req.Lift {
+		why = plan.Reason{Part: "lift", Message: "--lift asks for the case without its skill"}
+	}
+	rows := make([]plan.Row, 0, len(p.out.Plan.Rows))
+	for _, r := range p.out.Plan.Rows {
+		rows = append(rows, r)
+		if r.Action != plan.Run {
+			continue
+		}
+		if control, ok := r.Control(why); ok {
+			rows = append(rows, control)
+		}
+	}
+	p.out.Plan.Rows = rows
+}
+
+// controls returns the controls of the plan.
+func (p *Prepared) controls() []plan.Row {
+	return slices.DeleteFunc(slices.Clone(p.Plan.Rows), func(r plan.Row) bool { return r.ControlOf == "" })
+}
+
+// withoutControls splits jobs into those of cases and of controls.
+func (p *Prepared) withoutControls(jobs []run.Job) (cases, controls []run.Job) {
+	rows := p.rowsByHead()
+	for _, j := range jobs {
+		if r := rows[j.Case.ID()]; r != nil && r.ControlOf != "" {
+			controls = append(controls, j)
+		} else {
+			cases = append(cases, j)
+		}
+	}
+	return cases, controls
+}
+
+// judgeControls judges the open controls. One whose case has no verdict is left out:
+// nothing could be compared with it. What prevents the judging of a control is only said
+// in its place.
+func (e *execution) judgeControls(ctx context.Context, j *judging) {
+	e.p.setNeeds(j.controls.head, nil)
+	e.p.setNeeds(nil, j.controls.base)
+	rows := e.p.rowsByHead()
+	lacksCase := func(job run.Job) bool {
+		id := job.Case.ID()
+		if out, known := e.in.Head[rows[id].CaseID()]; known && out.Unrun == "" && out.Result.Verdict.Rank() >= 0 {
+			return false
+		}
+		e.in.Head[id] = report.Outcome{Unrun: report.NotRunPrefix + "the case has no verdict to compare with"}
+		j.progress.leaveOut(1)
+		return true
+	}
+	// As for cases, other heads read what is judged at base.
+	for _, s := range []step{{base: j.controls.base}, {head: j.controls.head}} {
+		s.head, s.base = slices.DeleteFunc(s.head, lacksCase), slices.DeleteFunc(s.base, lacksCase)
+		if _, err := e.judge(ctx, j, s); err != nil {
+			for _, job := range slices.Concat(s.head, s.base) {
+				e.in.Head[job.Case.ID()] = report.Outcome{Unrun: report.NotRunPrefix + err.Error()}
+			}
+		}
+	}
+}
