@@ -96,7 +96,9 @@ func (p *Prepared) quarantined(commands []report.Command) report.Quarantines {
 // longer needs: if nothing is run, and if they are quarantined.
 func (p *Prepared) withoutUnneeded(opts RunOptions) *Prepared {
 	out := p.quarantined(opts.Commands)
-	unneeded := func(r plan.Row) bool { return r.Asked && r.ControlOf == "" && (opts.NotRun != "" || out.Entry(names(&r)...) != nil) }
+	unneeded := func(r plan.Row) bool {
+		return r.Asked && r.ControlOf == "" && (opts.NotRun != "" || out.Entry(names(&r)...) != nil)
+	}
 	if !slices.ContainsFunc(p.Plan.Rows, unneeded) {
 		return p
 	}

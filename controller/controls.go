@@ -59,8 +59,7 @@ func (p *Prepared) withoutControls(jobs []run.Job) (cases, controls []run.Job) {
 }
 
 // judgeControls judges the open controls. One whose case has no verdict is left out:
-// nothing could be compared with it. What prevents the judging of a control is only said
-// in its place.
+// nothing could be compared with it. An error is reported in the place of a control alone.
 func (e *execution) judgeControls(ctx context.Context, j *judging) {
 	e.p.setNeeds(j.controls.head, nil)
 	e.p.setNeeds(nil, j.controls.base)
@@ -77,7 +76,14 @@ func (e *execution) judgeControls(ctx context.Context, j *judging) {
 	// As for cases, other heads read what is judged at base.
 	for _, s := range []step{{base: j.controls.base}, {head: j.controls.head}} {
 		s.head, s.base = slices.DeleteFunc(s.head, lacksCase), slices.DeleteFunc(s.base, lacksCase)
-		if _, err := e.judge(ctx, j, s); err != nil {
+		batches := j.batches(s)
+		sides, err := j.sides(batches, j.first)
+		if err == nil {
+			var outcomes [][]run.Outcome
+			outcomes, err = j.judge(ctx, sides)
+			e.collectAll(batches, outcomes)
+		}
+		if err != nil {
 			for _, job := range slices.Concat(s.head, s.base) {
 				e.in.Head[job.Case.ID()] = report.Outcome{Unrun: report.NotRunPrefix + err.Error()}
 			}

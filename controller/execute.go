@@ -63,27 +63,18 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	}
 	judged := true // every case of head
 	for _, s := range steps {
-		complete, err := e.judge(ctx, j, s)
-		if judged = judged && complete; err != nil {
+		batches := j.batches(s)
+		sides, err := j.sides(batches, j.first)
+		if err != nil {
+			return nil, err
+		}
+		outcomes, err := j.judge(ctx, sides)
+		judged = e.collectAll(batches, outcomes) && judged
+		if err != nil {
 			return nil, err
 		}
 	}
 	return e.conclude(ctx, j, started, judged)
-}
-
-// judge judges a step, and reports whether nothing of it is left for the next run.
-func (e *execution) judge(ctx context.Context, j *judging, s step) (complete bool, err error) {
-	batches := j.batches(s)
-	sides, err := j.sides(batches, j.first)
-	if err != nil {
-		return false, err
-	}
-	outcomes, err := j.judge(ctx, sides)
-	complete = true
-	for i, b := range batches {
-		complete = e.collect(b, outcomes[i]) && complete
-	}
-	return complete, err
 }
 
 // elsewhere has other processes judge sides.

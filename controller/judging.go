@@ -258,6 +258,15 @@ func (o *observed) report(is confirm.Side, count func(*Progress)) func(run.Event
 	}
 }
 
+// collectAll collects the outcomes of batches.
+func (e *execution) collectAll(batches []jobBatch, outcomes [][]run.Outcome) (complete bool) {
+	complete = true
+	for i, b := range batches {
+		complete = e.collect(b, outcomes[i]) && complete
+	}
+	return complete
+}
+
 // collect adds a batch's outcomes, in the order of its jobs, to its side. It reports
 // whether nothing is left for the next run.
 func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
