@@ -399,3 +399,24 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_fo
 `
 	return files
 }
+
+// withCodingAgent is a skill, and a coding agent that tries its eval.
+func withCodingAgent(word string) map[string]string {
+	return map[string]string{
+		"gavel.yaml":                  usual("  coder: {provider: claude-code, model: model, base_url: MODELS, api_key_env: MODEL_KEY}\nskills: {target: coder}\n"),
+		"skills/csv/SKILL.md":         skillText("csv", word),
+		"skills/csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "assertions": [{"name": "said", "type": "contains", "value": "word!"}]}]}`,
+	}
+}
+
+// readingClaude asks its model for what the skill of its folder says. It has no key.
+const readingClaude = `#!/usr/bin/env python3
+import json, os, sys, urllib.request
+prompt = sys.stdin.read() + " " + open(".claude/skills/csv/SKILL.md").read().split("---")[2].strip(".\n")
+key = os.environ["ANTHROPIC_API_KEY"]
+assert not key.startswith("a-key-of"), "the key itself"
+body = {"model": "model", "max_tokens": 100, "messages": [{"role": "user", "content": prompt}]}
+req = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", data=json.dumps(body).encode(), headers={"x-api-key": key})
+said = json.load(urllib.request.urlopen(req))["choices"][0]["message"]["content"]
+print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": said, "total_cost_usd": 0.01, "usage": {"input_tokens": 1, "output_tokens": 1}}))
+`

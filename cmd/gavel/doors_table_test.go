@@ -387,6 +387,11 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		unlike: keyboard,
 	},
 	{
+		name: "a coding agent reads a changed skill", base: withCodingAgent("word"), head: map[string]string{"skills/csv/SKILL.md": skillText("csv", "nothing")}, programs: "python3",
+		agents: map[string]string{"claude": readingClaude}, answer: echo,
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#1": "fail regression"}, calls: map[string]int{"Open. Say word": 5, "Open. Say nothing": 5}},
+	},
+	{
 		name: "skills without a target are listed and not run", answer: echo,
 		base: shopOf("a", map[string]string{"skills/csv/SKILL.md": skillText("csv", "word"), "skills/csv/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "expected_output": "It opens."}]}`}),
 		head: map[string]string{"skills/csv/SKILL.md": skillText("csv", "nothing")},

@@ -71,6 +71,8 @@ type scenario struct {
 	// programs are the programs that run files of the repository, as words: sh, node. If it
 	// is empty, none runs.
 	programs string
+	// agents are coding agents, by the names of their programs.
+	agents map[string]string
 	// judged says that main was judged before the pull request came.
 	judged bool
 	// partial says that the working tree is a clone without the blobs of base.
@@ -330,7 +332,7 @@ type passage struct {
 	models *models
 	fork   string // the commit at which head left the branch that it goes to
 	part   string // the commit of part1
-	// flags are further ones of a CI job, and lines more of the operator's file.
+	// flags are further ones of a person and of a CI job, and lines more of the operator's file.
 	flags []string
 	lines string
 	// chat gets the notices.
@@ -349,6 +351,10 @@ func newPassage(t *testing.T, s scenario, d column) *passage {
 	}
 	if d.database {
 		c.env[databaseVariable] = postgrestest.URL(t)
+	}
+	if s.agents != nil {
+		dir := fakeAgents(t, s.agents)
+		c.flags, c.lines = append(c.flags, "--sandbox-path", dir), c.lines+"trust: {sandbox: {path: ["+dir+"]}}\n"
 	}
 	c.commits()
 	return c
@@ -465,7 +471,7 @@ func (c *passage) person() {
 // byRun has a person run the head in a working tree.
 func (c *passage) byRun() *report.Report {
 	c.person()
-	return c.read(c.call(c.t, "run", "--base", "main", "--json"))
+	return c.read(c.call(c.t, append([]string{"run", "--base", "main", "--json"}, c.flags...)...))
 }
 
 // byJob has a CI job judge the pull request.
@@ -479,7 +485,7 @@ func (c *passage) byJob() *report.Report {
 		c.event(c.t, "push", payload(`"ref": "refs/heads/main", "before": %q, "after": %q`, strings.Repeat("0", 40), c.base))
 	}
 	c.open()
-	flags := []string{"--json"}
+	flags := append(slices.Clone(c.flags), "--json")
 	if c.s.listed {
 		flags = append(flags, "--branches", "main,release")
 	}
@@ -692,7 +698,7 @@ func (c *passage) states() map[string]string {
 // byWatch has a watch over the working tree of the head say what became of it.
 func (c *passage) byWatch() *report.Report {
 	c.person()
-	cmd := program(c.t, "watch", "--json", "--yes", "--base", "main")
+	cmd := program(c.t, append([]string{"watch", "--json", "--yes", "--base", "main"}, c.flags...)...)
 	cmd.Dir = c.checkout
 	for name, value := range c.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
