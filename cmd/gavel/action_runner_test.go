@@ -139,6 +139,12 @@ func (m *machine) run(action composite) {
 			if _, err := os.Stat(with["go-version-file"]); err != nil {
 				m.t.Error(err)
 			}
+		case "actions/setup-python":
+			python, err := exec.LookPath("python3")
+			if err != nil || with["python-version"] == "" {
+				m.t.Fatalf("python %q: %v", with["python-version"], err)
+			}
+			m.outputs[s.ID] = map[string]string{"python-path": python}
 		case "actions/cache/restore":
 			m.outputs[s.ID] = m.restore(with)
 		case "actions/cache/save":
@@ -162,7 +168,7 @@ func (m *machine) expand(text string) string {
 
 // value returns the value of a name.
 func (m *machine) value(name string) string {
-	fixed := map[string]string{"github.token": m.env["TOKEN"], "runner.os": "Linux", "runner.arch": "X64"}
+	fixed := map[string]string{"github.token": m.env["TOKEN"], "github.event.repository.default_branch": "main", "runner.os": "Linux", "runner.arch": "X64"}
 	if v, ok := fixed[name]; ok {
 		return v
 	}

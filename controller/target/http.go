@@ -97,10 +97,8 @@ func (h *httpAgent) Respond(ctx context.Context, req Request) (Reply, error) {
 	start := h.now()
 	resp, data, err := h.exchange(sent)
 	if err != nil {
-		if h.process != nil && ctx.Err() == nil {
-			if fault := h.process.broken(h.hide); fault != nil {
-				err = h.fail(*fault)
-			}
+		if fault, ok := errors.AsType[*Error](err); ok && h.process != nil && ctx.Err() == nil && (fault.Status == 0 || fault.Status >= 500) {
+			err = h.fail(h.process.explain(*fault, h.hide))
 		}
 		return Reply{}, err
 	}

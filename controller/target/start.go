@@ -146,18 +146,25 @@ func (p *Process) look(ctx context.Context, ready string) error {
 // Transport carries requests to the agent.
 func (p *Process) Transport() http.RoundTripper { return p.transport }
 
-// endTime is how long an agent may take to end whose connection broke.
+// endTime is how long an agent may take to end, or to print its last lines, after a request
+// failed.
 const endTime = 200 * time.Millisecond
 
-// broken waits for the end of an agent whose connection broke, and is then as failed.
-func (p *Process) broken(hide func(string) string) *Error {
-	if p.fault == nil {
-		select {
-		case <-p.server.Done():
-		case <-time.After(endTime):
-		}
+// explain adds to the error of a request why the agent has ended, or the last lines of an
+// agent that runs, without secrets.
+func (p *Process) explain(fault Error, hide func(string) string) Error {
+	select {
+	case <-p.server.Done():
+	case <-time.After(endTime):
 	}
-	return p.failed(hide)
+	if ended := p.failed(hide); ended != nil {
+		return *ended
+	}
+	failure := p.server.Explained(fault.Message)
+	if failure.Stderr = hide(failure.Stderr); strings.TrimSpace(failure.Stderr) != "" {
+		fault.Message, fault.Hint = failure.Error(), cmp.Or(unset(p.env, failure.Stderr), fault.Hint)
+	}
+	return fault
 }
 
 // failed returns why the agent does not answer, with its last lines without secrets: it was

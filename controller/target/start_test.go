@@ -38,6 +38,11 @@ func TestAgentProcess(t *testing.T) {
 		}
 	})
 	http.HandleFunc("/ask", func(w http.ResponseWriter, _ *http.Request) {
+		if how == "breaks" {
+			fmt.Fprintln(os.Stderr, "the line before it: environment variable MODEL_KEY", os.Getenv("AGENT_TOKEN"))
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		if how == "dies" {
 			fmt.Fprintln(os.Stderr, "out of words")
 			os.Exit(4)
@@ -109,6 +114,7 @@ func TestStartFails(t *testing.T) {
 		{"ends", "", 0, []string{"the agent did not start", "exit status 3", "a line with [redacted]", "write env: [MODEL_KEY] at the target"}},
 		{"deaf", "", 2 * time.Second, []string{"the agent did not start", "it was not ready within 2s (connect: connection refused)", "a line with [redacted]", "the port that {port} in argv and PORT name", "set timeout below start"}},
 		{"answers", "http://127.0.0.1:{port}/nothing", 300 * time.Millisecond, []string{"it was not ready within 300ms (ready answers with the status 404)"}},
+		{"breaks", "", 0, []string{"500 Internal Server Error", "the line before it", "write env: [MODEL_KEY] at the target"}},
 		{"dies", "", 0, []string{"the agent has ended", "exit status 4", "out of words"}},
 	} {
 		t.Run(tt.how, func(t *testing.T) {
@@ -117,8 +123,8 @@ func TestStartFails(t *testing.T) {
 			bot, _, err := started(t, cfg, tt.how)
 			for range 2 { // each request gets it
 				var fault *Error
-				if !errors.As(err, &fault) || fault.Retry {
-					t.Fatalf("the error is %v, want a final one of the target", err)
+				if !errors.As(err, &fault) || fault.Retry != (fault.Status == http.StatusInternalServerError) {
+					t.Fatalf("the error is %v, want one of the target, which is final unless it runs", err)
 				}
 				for _, want := range tt.want {
 					if !strings.Contains(err.Error(), want) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A runningProgram is a program with its files and its folder.
@@ -122,7 +123,7 @@ func (r *runningProgram) outputs() (stdout, stderr io.Writer) {
 }
 
 func (b *Box) failure(r *runningProgram, cause string) *Failure {
-	said := string(r.stderr.data)
+	said := r.stderr.text()
 	return &Failure{Program: filepath.Base(r.file), Cause: cause, Stderr: said, Tree: r.Tree, Hint: cmp.Or(b.advice(r.Program, said), r.hidden.Hint)}
 }
 
@@ -166,10 +167,22 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 }
 
 // A tail keeps the end of its input.
-type tail struct{ data []byte }
+type tail struct {
+	mu   sync.Mutex
+	data []byte // guarded by mu
+}
+
+// text returns what is kept so far.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.data)
+}
 
 // Write never fails, so that a talkative program is not held up.
 func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.data = append(t.data, p[max(len(p)-maxStderr, 0):]...)
 	if len(t.data) > maxStderr {
 		t.data = append(t.data[:0], t.data[len(t.data)-maxStderr:]...)

@@ -70,8 +70,10 @@ func traceback(lines []string, tree string) (own string, rest []string) {
 var (
 	unreached = lazyregexp.New(`(?i)name resolution|name or service not known|could ?n[o']t resolve|network is unreachable|\bEAI_AGAIN\b|\bENOTFOUND\b|fetch failed|` +
 		`APIConnectionError|(urlopen|socket|connect|http|getaddrinfo|dial)[^\n]*(operation not permitted|EPERM)`)
-	unfound  = lazyregexp.New(`(?i)(no such file or directory|permission denied|ENOENT|EACCES)[^\n]*['": ](/[^\s'":]+)`)
-	noModule = lazyregexp.New(`(?i)No module named|Cannot find (module|package)|MODULE_NOT_FOUND`)
+	// unanswered are the words of a program that nobody answers on its private interface.
+	unanswered = lazyregexp.New(`(?i)connection refused|ECONNREFUSED`)
+	unfound    = lazyregexp.New(`(?i)(no such file or directory|permission denied|ENOENT|EACCES)[^\n]*['": ](/[^\s'":]+)`)
+	noModule   = lazyregexp.New(`(?i)No module named|Cannot find (module|package)|MODULE_NOT_FOUND`)
 )
 
 // advice returns the setting that a failed program may need; empty if none is known to
@@ -81,7 +83,7 @@ func (b *Box) advice(p Program, stderr string) string {
 	switch {
 	case b.mode == Off:
 		return ""
-	case !b.policy.Network && unreached.MatchString(stderr):
+	case !b.policy.Network && (unreached.MatchString(stderr) || p.port != 0 && unanswered.MatchString(stderr)):
 		return "programs have no network in the sandbox; --sandbox-network allows it (sandbox.network in the operator's file)"
 	case noModule.MatchString(stderr):
 		return "a program sees the modules of the system and of the repository; show it others by --sandbox-path and --sandbox-read, such as the modules of a virtual environment (sandbox.path and sandbox.read in the operator's file)"

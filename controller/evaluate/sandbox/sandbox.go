@@ -289,7 +289,7 @@ func (b *Box) missed(r *runningProgram) error {
 	if b.hidden.Missed == nil {
 		return nil
 	}
-	if what := b.hidden.Missed(r.Program, string(r.stderr.data), string(r.stdout.data)); what != "" {
+	if what := b.hidden.Missed(r.Program, r.stderr.text(), string(r.stdout.data)); what != "" {
 		return &UnseenError{what}
 	}
 	return nil

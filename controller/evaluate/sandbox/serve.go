@@ -92,6 +92,9 @@ func (s *Server) Ended() error {
 	return s.box.failure(s.run, cause)
 }
 
+// Explained returns a failure of the program that still runs, with its last lines.
+func (s *Server) Explained(cause string) *Failure { return s.box.failure(s.run, cause) }
+
 // Stop ends the program for a reason, and returns as [Server.Ended] does.
 func (s *Server) Stop(why string) error {
 	s.stop(errors.New(why))
