@@ -72,10 +72,22 @@ type CaseInfo struct {
 	// AsksNothing says that the case has no demands on the answer, so that it passes
 	// with any answer.
 	AsksNothing bool `json:",omitempty"`
+	// Trigger is the wanted reaction to the query of the case; empty for a case that is not
+	// a query of a trigger list.
+	Trigger Trigger `json:",omitempty"`
 	// Inputs lists every file that the case was built from, and the missing files that
 	// it would have been built from, sorted by path.
 	Inputs []Input
 }
+
+// A Trigger is the wanted reaction of an agent to a query: to load the skill or not.
+type Trigger string
+
+// The triggers.
+const (
+	Wanted   Trigger = "wanted"
+	Unwanted Trigger = "unwanted"
+)
 
 // ID identifies the case in a plan: the key alone is shared by the cases for other
 // targets.

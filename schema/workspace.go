@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -19,6 +21,8 @@ type Workspace struct {
 	Staged []StagedFile `json:"staged,omitempty"`
 	// Skill is copied to the folders in which agents look for skills; nil for none.
 	Skill *WorkspaceSkill `json:"skill,omitempty"`
+	// Choice has an agent choose between skills; nil for none.
+	Choice *SkillChoice `json:"choice,omitempty"`
 	// Before are the programs that prepare it, and After the programs that run when the sample is over,
 	// in order.
 	Before []WorkspaceHook `json:"before,omitempty"`
@@ -47,6 +51,34 @@ type WorkspaceSkill struct {
 	Dir string `json:"-"`
 	// Files are the files of Dir, sorted by path.
 	Files []WorkspaceFile `json:"files"`
+}
+
+// A SkillChoice shows whether an agent loads a skill. All skills of a repository are laid
+// out by what agents choose them by, without their bodies, and the agent is ended once it
+// has decided.
+type SkillChoice struct {
+	// Skill is the skill that is asked about.
+	Skill string `json:"skill"`
+	// Sum is the hex SHA-256 of Skills, so that few bytes stand for many skills.
+	Sum string `json:"sum,omitempty"`
+	// Skills are sorted by name.
+	Skills []SkillHead `json:"-"`
+}
+
+// A SkillHead is a skill as agents list it.
+type SkillHead struct {
+	Name string `json:"name"`
+	// Text is its SKILL.md without the body.
+	Text string `json:"text"`
+	// Dir is its folder, relative to the repository root.
+	Dir string `json:"-"`
+}
+
+// NewSkillChoice returns the choice of one skill from all.
+func NewSkillChoice(skill string, from []SkillHead) *SkillChoice {
+	raw, _ := json.Marshal(from) // texts always encode
+	sum := sha256.Sum256(raw)
+	return &SkillChoice{Skill: skill, Sum: hex.EncodeToString(sum[:]), Skills: from}
 }
 
 // SkillFolders are the folders of a workspace in which agents look for skills.

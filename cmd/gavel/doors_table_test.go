@@ -347,6 +347,16 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "pass", reason: "", notice: "not judged: no criteria", cases: map[string]string{".claude/skills/pdf#1": "skipped"}},
 	},
 	{
+		name: "the description of a skill with a trigger list is changed", base: withTriggers("tables"), programs: "sh", answer: echo,
+		head: map[string]string{"skills/csv/SKILL.md": withTriggers("nothing")["skills/csv/SKILL.md"]},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv/triggers#sum-tables": "fail regression", "skills/csv/triggers#say-hello": "pass unchanged"}},
+	},
+	{
+		name: "the body of a skill with a trigger list is changed", base: withTriggers("tables"), programs: "sh", answer: echo,
+		head: map[string]string{"skills/csv/SKILL.md": withTriggers("tables")["skills/csv/SKILL.md"] + "More.\n", "skills/csv/run.sh": "true\n"},
+		want: outcome{gate: "pass", reason: "no affected cases"},
+	},
+	{
 		name: "a stranger changes a skill", base: withSkills("word", "It opens."), programs: "sh", answer: echo, stranger: true,
 		head:   map[string]string{".claude/skills/pdf/SKILL.md": skillText("pdf", "nothing")},
 		want:   outcome{gate: "undetermined", reason: "approve", some: true},

@@ -76,10 +76,10 @@ func (a *App) OwnConfig(w *workspace) (*config.Config, []schema.Problem, error) 
 	folders := load.Folders(cfg.Settings())
 	left, err := w.Repo.LeftOut([]string{"."})
 	left = slices.DeleteFunc(left, func(name string) bool {
-		return !skill.IsNamed(name) && !covered(append(slices.Clip(folders), a.ConfigFile), name)
+		return !skill.IsFound(name) && !covered(append(slices.Clip(folders), a.ConfigFile), name)
 	})
 	for _, name := range left {
-		if dir := path.Dir(path.Dir(name)); skill.IsNamed(name) && !covered(folders, name) {
+		if dir := path.Dir(path.Dir(name)); skill.IsFound(name) && !covered(folders, name) {
 			folders = append(folders, dir)
 		}
 	}

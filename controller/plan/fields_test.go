@@ -61,6 +61,7 @@ var (
 		"CaseInfo.Weight":      "counts in the score of a group, not in the verdict",
 		"CaseInfo.Skip":        "a case that is not run has no result",
 		"CaseInfo.AsksNothing": "follows from the evaluators",
+		"CaseInfo.Trigger":     "follows from the evaluators",
 		"CaseInfo.Inputs":      "what they say is in the other fields",
 		"Policy.Whole":         "decides what is an error, and no error is stored",
 	}

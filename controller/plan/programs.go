@@ -106,7 +106,22 @@ func (d *digester) workspace(layer Layer) {
 	if w.Skill != nil {
 		d.skill(layer, &w)
 	}
+	if w.Choice != nil {
+		w.Choice = d.choice(layer, *w.Choice)
+	}
 	d.value(layer, "workspace", w, files...)
+}
+
+// choice adds the skills that an agent chooses from, and returns the rest.
+func (d *digester) choice(layer Layer, c schema.SkillChoice) *schema.SkillChoice {
+	if len(c.Skills) > mostNamed {
+		return &c
+	}
+	for _, s := range c.Skills {
+		d.long(layer, "description of the skill "+s.Name, s.Text, path.Join(s.Dir, "SKILL.md"))
+	}
+	c.Sum = ""
+	return &c
 }
 
 // skill adds the skill in a workspace and the files of the case, and takes them out of it.

@@ -59,3 +59,44 @@ func TestSkillsAreExecuted(t *testing.T) {
 		t.Error("the name of a skill does not count")
 	}
 }
+
+// TestChoicesAreExecuted: the heads of the skills that an agent chooses from are in E where
+// the target works in a folder, however many they are; what is wanted is in J, and the reason
+// names the file.
+func TestChoicesAreExecuted(t *testing.T) {
+	env := Environment{Config: "gavel.yaml", DefaultTarget: "bot", Targets: map[string]Target{"bot": {Workspace: true}}}
+	choosing := func(n int, edit, dir string) *schema.Case {
+		c := judged()
+		var heads []schema.SkillHead
+		for i := range n {
+			heads = append(heads, schema.SkillHead{Name: fmt.Sprintf("s%03d", i), Text: "head", Dir: dir})
+		}
+		if edit != "" {
+			heads[1].Text = edit
+		}
+		c.Drive.Workspace = &schema.Workspace{Choice: schema.NewSkillChoice("s000", heads)}
+		return c
+	}
+	for _, n := range []int{3, mostNamed + 1} {
+		was := Digest(choosing(n, "", "skills"), &env)
+		if is := Digest(choosing(n, "edited", "skills"), &env); is.E == was.E {
+			t.Errorf("%d skills: an edited description asks nothing again", n)
+		}
+		if is := Digest(choosing(n, "", "elsewhere"), &env); is.E != was.E {
+			t.Errorf("%d skills: skills that move ask again", n)
+		}
+		if is := Digest(choosing(n-1, "", "skills"), &env); is.E == was.E {
+			t.Errorf("%d skills: one less asks nothing again", n)
+		}
+	}
+	other := choosing(3, "", "skills")
+	other.Drive.Workspace.Choice.Skill = "s001"
+	if Digest(other, &env).E == Digest(choosing(3, "", "skills"), &env).E {
+		t.Error("the skill that is asked about does not count, and the agent is ended by it")
+	}
+	if !slices.ContainsFunc(parts(choosing(3, "", "skills/x"), &env), func(p Part) bool {
+		return p.Name == "description of the skill s001" && slices.Equal(p.Files, []string{"skills/x/SKILL.md"})
+	}) {
+		t.Error("no part names the file")
+	}
+}

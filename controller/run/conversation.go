@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/controller/workspaces"
@@ -208,6 +209,9 @@ func (c *conversation) reply(ctx context.Context) (ended bool, err error) {
 	defer c.turn()()
 	for round := 0; ; round++ {
 		req := target.Request{System: c.tc.System, Tools: c.tools(), Messages: c.transcript.Messages[c.transcript.SentFrom(c.replies, c.tc.Drive.Window()):], Case: c.tc.Key, Turn: c.replies, Workspace: c.workspace, Row: c.tc.Drive.Row}
+		if choice := c.workspace.Choice(); choice != nil {
+			req.Loads = func(said []schema.Message) (asked, another bool) { return evaluate.Loads(said, choice) }
+		}
 		reply, err := c.log.ask(ctx, targetRole, c.name, req)
 		if err != nil {
 			return false, err

@@ -72,6 +72,9 @@ func (c *coder) prepare(p sandbox.Program, req Request, stop context.CancelCause
 	argv, stdin := c.agent.Argv(settings, promptOf(req))
 	p.Argv, p.Stdin = argv, []byte(stdin)
 	p.Env = slices.Concat(p.Env, c.agent.Environment(settings), []string{c.variable + "=" + key})
+	if req.Loads != nil {
+		p.Until = c.agent.Choice(req.Loads).Decides
+	}
 	return p, way
 }
 
@@ -87,6 +90,19 @@ func (c *coder) reply(stdout []byte) (Reply, error) {
 		return used, fmt.Errorf("%s ended without an answer", c.agent.Name)
 	}
 	return Reply{Messages: turn.Messages, Model: turn.Model, Traced: true, Usage: used.Usage}, nil
+}
+
+// choice reads the events of an agent that was asked for a skill, and may have been ended
+// in the middle of its work.
+func (c *coder) choice(stdout []byte, loads func([]schema.Message) (asked, another bool)) (Reply, error) {
+	turn, err := c.agent.Read(stdout)
+	if errors.Is(err, codingagent.ErrSilent) && c.agent.Choice(loads).IsIn(stdout) {
+		err = nil
+	}
+	if err != nil {
+		return Reply{Usage: usageOf(turn)}, fmt.Errorf("%s: %w", c.agent.Name, err)
+	}
+	return Reply{Messages: turn.Messages, Model: turn.Model, Traced: true, Usage: usageOf(turn)}, nil
 }
 
 // usageOf returns what a turn took.

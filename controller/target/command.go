@@ -83,7 +83,7 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 	case err != nil:
 		return Reply{}, c.fail(Error{Message: c.hide(err.Error())})
 	}
-	reply, err := c.start(work, p, schema.Attached(req.Messages))
+	reply, err := c.start(work, p, req)
 	if refused := way.Refused(); refused != nil {
 		err = refused
 	}
@@ -92,6 +92,9 @@ func (c *command) Respond(ctx context.Context, req Request) (Reply, error) {
 		// used again either.
 		_ = req.Workspace.Discard()
 		return Reply{Usage: cmp.Or(reply.Usage, way.Used())}, err
+	}
+	if p.Until != nil && reply.Usage.Tokens() == 0 { // it was ended before it said what it used
+		reply.Usage = cmp.Or(way.Used(), reply.Usage)
 	}
 	reply.Changes, err = req.Workspace.Changes(ctx)
 	switch {
@@ -139,11 +142,11 @@ func (c *command) prepare(ctx context.Context, req Request, stop context.CancelC
 }
 
 // start runs the program to its end. It sees the files that it is sent.
-func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (Reply, error) {
+func (c *command) start(ctx context.Context, p sandbox.Program, req Request) (Reply, error) {
 	start, box := c.now(), c.box
 	if c.shown != nil {
 		var err error
-		if box, err = box.Showing(sandbox.View{Files: slices.Concat(c.shown, sent), List: c.list}); err != nil {
+		if box, err = box.Showing(sandbox.View{Files: slices.Concat(c.shown, schema.Attached(req.Messages)), List: c.list}); err != nil {
 			return Reply{}, c.fail(Error{Message: err.Error(), Err: err})
 		}
 	}
@@ -165,7 +168,11 @@ func (c *command) start(ctx context.Context, p sandbox.Program, sent []string) (
 	if !utf8.Valid(stdout) {
 		return Reply{}, c.fail(Error{Message: "stdout: " + notUTF8(stdout)})
 	}
-	reply, err := c.read(stdout)
+	read := c.read
+	if p.Until != nil {
+		read = func(stdout []byte) (Reply, error) { return c.coder.choice(stdout, req.Loads) }
+	}
+	reply, err := read(stdout)
 	if err != nil {
 		return Reply{Usage: reply.Usage}, c.fail(Error{Message: "stdout: " + err.Error()})
 	}

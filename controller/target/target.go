@@ -79,6 +79,11 @@ type Request struct {
 	// its definition.
 	Workspace *workspaces.Session
 
+	// Loads reports whether calls in messages load the skill that Workspace asks about, or
+	// another one; a coding agent is ended once it has chosen. Nil leaves the end to the
+	// agent.
+	Loads func(messages []schema.Message) (asked, another bool)
+
 	// Digest is the request's digest before its delimiter was inserted; empty if there
 	// was none.
 	Digest string

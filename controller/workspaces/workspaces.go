@@ -111,8 +111,8 @@ func (s *Session) prepare(ctx context.Context) error {
 // copyTemplate copies the files that the definition lists, and demands that they are
 // those that were planned with.
 func (s *Session) copyTemplate() error {
-	all := s.sources()
-	if len(all) == 0 {
+	all, choice := s.sources(), s.definition.Choice
+	if len(all) == 0 && choice == nil {
 		return nil
 	}
 	from, err := os.OpenRoot(s.place.Tree)
@@ -137,7 +137,30 @@ func (s *Session) copyTemplate() error {
 			return err
 		}
 	}
+	return layOut(to, choice)
+}
+
+// layOut writes the heads of the skills that an agent chooses from.
+func layOut(to *os.Root, choice *schema.SkillChoice) error {
+	if choice == nil {
+		return nil
+	}
+	for _, folder := range schema.SkillFolders() {
+		for _, s := range choice.Skills {
+			if err := writeFile(to, path.Join(folder, s.Name, "SKILL.md"), []byte(s.Text), false); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// Choice returns the skills that the agent chooses from; nil for none.
+func (s *Session) Choice() *schema.SkillChoice {
+	if s == nil {
+		return nil
+	}
+	return s.definition.Choice
 }
 
 // sources lists the files that are copied into the workspace.

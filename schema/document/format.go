@@ -117,7 +117,7 @@ func fileSchema(w *shape.Writer, format string) shape.JSON {
 	case schema.DialectMatrix:
 		return w.Ref("#Matrix")
 	case schema.DialectSkill:
-		return w.Ref("#Skill")
+		return listOr(shape.JSON{"items": w.Ref("#SkillQuery")}, w.Ref("#Skill"))
 	case schema.DialectDomain:
 		return listOr(shape.JSON{"items": testSchema(w)}, shape.JSON{
 			"anyOf": []shape.JSON{testSchema(w), w.Ref("#Domain"), w.Ref("#Level"), w.Ref("#Tool"), w.Ref("#Evaluator")},

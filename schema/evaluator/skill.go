@@ -8,6 +8,9 @@ type SkillTrigger struct {
 	Skill string `json:"skill"`
 	// Never asks for the opposite.
 	Never bool `json:"never,omitempty"`
+	// Loaded asks whether the target loaded the skill: by a tool for skills, or by reading
+	// its SKILL.md.
+	Loaded bool `json:"loaded,omitempty"`
 }
 
 // Kind returns "skill_trigger".

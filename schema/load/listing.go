@@ -51,6 +51,8 @@ func (s *Snapshot) Unnoted() []string {
 const (
 	isPerTarget = 1 << iota
 	asksNothing
+	isWanted
+	isUnwanted
 )
 
 // encodeListing encodes the listing fields that a record lacks.
@@ -65,6 +67,12 @@ func encodeListing(c *schema.CaseInfo) string {
 	}
 	if c.AsksNothing {
 		flags |= asksNothing
+	}
+	switch c.Trigger {
+	case schema.Wanted:
+		flags |= isWanted
+	case schema.Unwanted:
+		flags |= isUnwanted
 	}
 	w.Number(flags)
 	w.Fixed(math.Float64bits(c.Weight))
@@ -84,6 +92,12 @@ func decodeListing(listing string, c *schema.CaseInfo) bool {
 	c.Target = r.Text()
 	flags := r.Number()
 	c.PerTarget, c.AsksNothing = flags&isPerTarget != 0, flags&asksNothing != 0
+	switch {
+	case flags&isWanted != 0:
+		c.Trigger = schema.Wanted
+	case flags&isUnwanted != 0:
+		c.Trigger = schema.Unwanted
+	}
 	c.Weight = math.Float64frombits(r.Fixed())
 	c.Skip = r.Text()
 	l := &c.Labels

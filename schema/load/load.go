@@ -153,6 +153,7 @@ func loadFolders(ctx context.Context, fsys *guard, opts Options) (*loader, error
 	}
 	l.programs = programs(fsys, opts.Settings, l.ignore)
 	l.programs.Ended = ctx.Err
+	l.catalog = l.searchCatalog(ctx)
 	if err := l.findSkills(ctx); err != nil {
 		return nil, err
 	}
@@ -208,7 +209,8 @@ type loader struct {
 	prompts     *document.PromptReader
 	programs    *program.Finder
 	skills      []string // files with the evals of skills, in no definitions folder
-	dialect     string   // of the files that are loaded now, see [companions]
+	catalog     func() []schema.SkillHead
+	dialect     string // of the files that are loaded now, see [companions]
 	out         Result
 }
 
@@ -385,6 +387,8 @@ type companions struct {
 	fragments *evalcase.FragmentFinder
 	// ignored reports what .gavelignore excludes.
 	ignored func(name string, isFolder bool) bool
+	// skills are the skills that agents choose from.
+	skills func() []schema.SkillHead
 	// dialect is the one of files that gavel.yaml pins to none; empty for the one that
 	// follows from their content.
 	dialect string
@@ -393,7 +397,7 @@ type companions struct {
 func (l *loader) companions() companions {
 	return companions{l.out.fragments, func(name string, isFolder bool) bool {
 		return l.ignore.Exclude(wildcard.Path{Name: name, IsFolder: isFolder})
-	}, l.dialect}
+	}, l.catalog, l.dialect}
 }
 
 // compile loads one file that does not depend on others.
@@ -439,7 +443,7 @@ func compile(src document.Source, file string, from companions) (Definition, []s
 	case schema.DialectMatrix:
 		def.Cases, found = matrix.Load(src, doc)
 	case schema.DialectSkill:
-		def.Cases, found = skill.Load(skill.Source{Source: src, Ignored: from.ignored}, doc)
+		def.Cases, found = skill.Load(skill.Source{Source: src, Ignored: from.ignored, Skills: from.skills}, doc)
 	default:
 		p := doc.Problem("not-read", fmt.Sprintf("definitions of the %s format are not read, and their cases are not run", def.Dialect), "name the file in .gavelignore")
 		p.Severity = schema.Warning

@@ -7,14 +7,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/skill"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
-// The bounds of the search for the evals of skills.
+// The bounds of the search for skills and their evals.
 const (
+	mostSkills       = 1000    // that an agent chooses from
 	mostSkillEntries = 200_000 // files and folders
 	deepestSkill     = 8
 )
@@ -26,11 +28,11 @@ func (l *loader) findSkills(ctx context.Context) error {
 	}
 	files := l.opts.Files
 	if files == nil {
-		found, complete, err := searchSkills(ctx, l.fsys, mostSkillEntries)
+		found, err := searchSkills(ctx, l.fsys, mostSkillEntries)
 		if err != nil {
 			return err
 		}
-		if files = found; !complete {
+		if files = found.evals; !found.complete {
 			l.out.Problems = append(l.out.Problems, schema.Problem{
 				Position: schema.Position{File: ".", Line: 1, Column: 1}, Severity: schema.Warning, Rule: "too-many-entries",
 				Message: fmt.Sprintf("evals of skills are looked for in the first %d files and folders, and there are more", mostSkillEntries),
@@ -39,7 +41,7 @@ func (l *loader) findSkills(ctx context.Context) error {
 		}
 	}
 	for _, file := range files {
-		if skill.IsNamed(file) && !l.isReadElsewhere(file) && l.isFound(file) {
+		if skill.IsFound(file) && !l.isReadElsewhere(file) && l.isFound(file) {
 			l.skills = append(l.skills, file)
 		}
 	}
@@ -70,10 +72,20 @@ func (l *loader) isFound(file string) bool {
 	return true
 }
 
-// searchSkills lists the files with the name of evals of skills. It is incomplete where
-// there is more than is looked at.
-func searchSkills(ctx context.Context, fsys fs.FS, most int) (files []string, complete bool, err error) {
-	looked, complete := 0, true
+// skillFiles are the files of skills that a search found.
+type skillFiles struct {
+	// evals have names of evals or of trigger lists.
+	evals []string
+	// skills are the folders with a SKILL.md.
+	skills []string
+	// complete is false where there is more than is looked at.
+	complete bool
+}
+
+// searchSkills looks for skills and their evals.
+func searchSkills(ctx context.Context, fsys fs.FS, most int) (found skillFiles, err error) {
+	looked := 0
+	found.complete = true
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		looked++
 		switch {
@@ -82,16 +94,52 @@ func searchSkills(ctx context.Context, fsys fs.FS, most int) (files []string, co
 		case err != nil:
 			return nil // definitions are read without it
 		case looked > most:
-			complete = false
+			found.complete = false
 			return fs.SkipAll
 		case d.IsDir() && name != "." && (skill.PassesOver(name) || strings.Count(name, "/") >= deepestSkill || path.Base(path.Dir(name)) == "evals"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && skill.IsNamed(name):
-			files = append(files, name)
+		case d.Type().IsRegular() && skill.IsFound(name):
+			found.evals = append(found.evals, name)
+		case d.Type().IsRegular() && path.Base(name) == skill.File:
+			found.skills = append(found.skills, path.Dir(name))
 		}
 		return nil
 	})
-	return files, complete, err
+	return found, err
+}
+
+// searchCatalog returns a function that searches the skills that agents choose from, once.
+func (l *loader) searchCatalog(ctx context.Context) func() []schema.SkillHead {
+	return sync.OnceValue(func() []schema.SkillHead {
+		found, err := searchSkills(ctx, l.fsys, mostSkillEntries)
+		if err != nil {
+			return nil // the load ends
+		}
+		var heads []schema.SkillHead
+		for _, dir := range found.skills {
+			file := path.Join(dir, skill.File)
+			if l.ignore.Exclude(wildcard.Path{Name: file}) || l.ignore.ExcludeAbove(file) || isInSkill(found.skills, dir) {
+				continue
+			}
+			if data, err := schema.ReadFile(l.fsys, file, 0); err == nil && ctx.Err() == nil {
+				if head, ok := skill.HeadOf(string(data), dir); ok && len(heads) < mostSkills {
+					heads = append(heads, head)
+				}
+			}
+		}
+		return heads
+	})
+}
+
+// isInSkill reports whether a folder is a part of a skill, such as an example in one. A
+// skill in the root has other ones below it.
+func isInSkill(skills []string, dir string) bool {
+	for above := path.Dir(dir); above != "."; above = path.Dir(above) {
+		if slices.Contains(skills, above) {
+			return true
+		}
+	}
+	return false
 }
 
 // loadSkills loads the evals of skills. A file of this name that is next to no skill and
@@ -99,7 +147,7 @@ func searchSkills(ctx context.Context, fsys fs.FS, most int) (files []string, co
 func (l *loader) loadSkills(ctx context.Context) error {
 	var files []string
 	for _, file := range l.skills {
-		if exists(l.fsys, path.Join(path.Dir(path.Dir(file)), "SKILL.md")) || l.holdsEvals(ctx, file) {
+		if exists(l.fsys, path.Join(path.Dir(path.Dir(file)), skill.File)) || l.holdsEvals(ctx, file) {
 			files = append(files, file)
 		}
 	}
@@ -126,10 +174,11 @@ func SkillFolders(ctx context.Context, fsys fs.FS, settings schema.Settings) ([]
 		return nil, nil
 	}
 	out := []string{"evals", "skills", ".agents/skills", ".claude/skills", ".github/skills"}
-	files, _, err := searchSkills(ctx, fsys, mostSkillEntries)
-	for _, file := range files {
+	found, err := searchSkills(ctx, fsys, mostSkillEntries)
+	for _, file := range found.evals {
 		out = append(out, path.Dir(path.Dir(file)))
 	}
+	out = append(out, found.skills...)
 	slices.Sort(out)
 	return slices.Compact(out), err
 }

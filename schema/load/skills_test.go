@@ -15,6 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
+const oneQuery = `[{"query": "Hello", "should_trigger": true}]`
+
 const oneEval = `{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`
 
 // finding are the settings of a repository whose skills are found.
@@ -63,6 +65,10 @@ func TestFindSkills(t *testing.T) {
 		{"excluded", map[string]string{".gavelignore": "skills/b/\n", "skills/a/SKILL.md": md, "skills/a/evals/evals.json": oneEval, "skills/b/SKILL.md": md, "skills/b/evals/evals.json": oneEval}, "skills/a#1", ""},
 		{"in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/evals.json": oneEval}, "test_definitions/a#1", ""},
 		{"a second file, in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/holdout.json": oneEval}, "test_definitions/a/holdout#1", ""},
+		{"a trigger list", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/trigger-queries.json": oneQuery, "skills/a/evals/eval_queries.json": oneQuery, "skills/a/evals/holdout.json": oneQuery}, "skills/a/eval_queries#hello skills/a/trigger-queries#hello", ""},
+		{"a trigger list of another tool", map[string]string{"evals/queries.json": `{"queries": [{"sql": "SELECT"}]}`}, "", ""},
+		{"a trigger list without a skill", map[string]string{"evals/triggers.json": oneQuery}, "evals/triggers#hello", "there is no SKILL.md next to the folder of this file"},
+		{"the name of a trigger list", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/queries.json": `{"queries": [{"sql": "SELECT"}]}`}, "", "skills/a/evals/queries.json:1:1: warning: the file has the name of a trigger list and no list of queries"},
 		{"too deep", map[string]string{"1/2/3/4/5/6/7/8/a/SKILL.md": md, "1/2/3/4/5/6/7/8/a/evals/evals.json": oneEval}, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -212,14 +218,60 @@ func TestTheSearchEnds(t *testing.T) {
 	if _, err := Load(ctx, files, Options{Settings: finding("test_definitions")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, _, err := searchSkills(ctx, files, mostSkillEntries); !errors.Is(err, context.Canceled) {
+	if _, err := searchSkills(ctx, files, mostSkillEntries); !errors.Is(err, context.Canceled) {
 		t.Errorf("the search ends with %v", err)
 	}
 	files["node_modules/a/evals/evals.json"] = &fstest.MapFile{}
-	if _, complete, err := searchSkills(t.Context(), files, 3); complete || err != nil {
+	if found, err := searchSkills(t.Context(), files, 3); found.complete || err != nil {
 		t.Errorf("three of five files and folders are all: %v", err)
 	}
-	if found, complete, err := searchSkills(t.Context(), files, mostSkillEntries); !complete || err != nil || len(found) != 1 {
+	if found, err := searchSkills(t.Context(), files, mostSkillEntries); !found.complete || err != nil || len(found.evals) != 1 {
 		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+// TestTriggersUpdate: a trigger list is loaded again when a skill comes, goes or has another
+// head, wherever that is, and its inputs are the heads alone.
+func TestTriggersUpdate(t *testing.T) {
+	const md = "---\nname: x\ndescription: Does it all.\n---\n"
+	texts := map[string]string{
+		"skills/a/SKILL.md": md, "skills/a/run.sh": "x", "skills/a/evals/triggers.json": oneQuery, "skills/b/SKILL.md": md, "skills/b/examples/c/SKILL.md": md,
+		"node_modules/d/SKILL.md": md, "skills/a/evals/fixtures/e/SKILL.md": md, "test_definitions/x.txt": "",
+	}
+	settings := finding("test_definitions")
+	heads := func(c *schema.Case) (out string) {
+		for _, s := range c.Drive.Workspace.Choice.Skills {
+			out += s.Dir + " "
+		}
+		return strings.TrimSpace(out)
+	}
+	for _, tt := range []struct{ edit, text, loaded, heads string }{
+		{"skills/a/run.sh", "y", "", ""},
+		{"README.md", "y", "", ""},
+		{"skills/b/SKILL.md", "---\nname: b\ndescription: Nothing.\n---\n", "skills/a/triggers#hello", "skills/b skills/a"},
+		{"deep/er/f/SKILL.md", "---\nname: f\n---\n", "skills/a/triggers#hello", "deep/er/f skills/a"},
+	} {
+		before := maps.Clone(texts)
+		snap, err := Scan(t.Context(), fsOf(before), Options{Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := apply(before, map[string]string{tt.edit: tt.text})
+		change, err := snap.Update(t.Context(), fsOf(before), Options{Settings: settings}, changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases := change.Result.Cases
+		if keysOf(cases) != tt.loaded || len(cases) == 1 && heads(cases[0]) != tt.heads {
+			t.Errorf("an edit of %s loads %s", tt.edit, keysOf(cases))
+			for _, c := range cases {
+				t.Error(heads(c))
+			}
+		}
+	}
+	stored := schema.CaseInfo{Trigger: schema.Unwanted}
+	var read schema.CaseInfo
+	if !decodeListing(encodeListing(&stored), &read) || read.Trigger != schema.Unwanted {
+		t.Errorf("a listing is read as %+v", read)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/domain"
+	"github.com/gavel-evals/gavel/schema/skill"
 	"github.com/gavel-evals/gavel/schema/wildcard"
 )
 
@@ -338,13 +339,15 @@ func (s *Snapshot) affected(changed []string, settings schema.Settings) []string
 		files = append(append(files, definitionsOf(file)...), stem(file)+checksSuffix)
 	}
 	files = append(files, s.witnesses(changed, settings)...)
+	isSkill := slices.ContainsFunc(changed, func(file string) bool { return path.Base(file) == skill.File })
 	sets := make([]bool, len(s.inputs))
 	for i, set := range s.inputs {
 		sets[i] = slices.ContainsFunc(set, func(file string) bool { return hit[file] })
 	}
 	for i := range s.records {
 		r := &s.records[i]
-		if r.bad || sets[r.inputs] || len(folders) > 0 && slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(r.file, dir) }) {
+		// A skill that comes or goes is one more or less for agents to choose from.
+		if r.bad || sets[r.inputs] || isSkill && r.dialect == schema.DialectSkill || len(folders) > 0 && slices.ContainsFunc(folders, func(dir string) bool { return strings.HasPrefix(r.file, dir) }) {
 			files = append(files, r.file)
 		}
 	}

@@ -21,8 +21,8 @@ const (
 	// maxFiles and maxBytes bound a skill, and the files of a case.
 	maxFiles = 2000
 	maxBytes = 32 << 20
-	// skillFile is the file that makes a folder a skill.
-	skillFile = "SKILL.md"
+	// File is the file that makes a folder a skill.
+	File = "SKILL.md"
 	// role is the role of the files in the workspace among the inputs of a case.
 	role = "workspace"
 	// mostLooked and deepest bound the search for a skill by its name.
@@ -53,7 +53,7 @@ func (f *file) find() folder {
 	}
 	above := path.Dir(path.Dir(f.doc.File))
 	name := f.said()
-	out := folder{key: cmp.Or(strings.TrimPrefix(above, "./"), name), inputs: []schema.Input{{File: path.Join(above, skillFile), Role: role, Absent: true}}}
+	out := folder{key: cmp.Or(strings.TrimPrefix(above, "./"), name), inputs: []schema.Input{{File: path.Join(above, File), Role: role, Absent: true}}}
 	if out.key == "." {
 		out.key = cmp.Or(name, "evals")
 	}
@@ -88,7 +88,7 @@ func describe(dir string) string {
 }
 
 func (f *file) isSkill(dir string) bool {
-	info, err := fs.Stat(f.FS, path.Join(dir, skillFile))
+	info, err := fs.Stat(f.FS, path.Join(dir, File))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -107,7 +107,7 @@ func (f *file) search(root, name string) (string, bool) {
 			return nil
 		case d.IsDir() && file != root && (PassesOver(file) || f.ignored(file, true) || strings.Count(strings.TrimPrefix(file, root), "/") > deepest):
 			return fs.SkipDir
-		case d.Name() == skillFile && d.Type().IsRegular():
+		case d.Name() == File && d.Type().IsRegular():
 			folders = append(folders, path.Dir(file))
 		}
 		return nil
@@ -148,7 +148,7 @@ func (f *file) ignored(name string, isFolder bool) bool {
 
 // frontmatter returns the name in the head of a SKILL.md; empty if it has none.
 func (f *file) frontmatter(dir string) string {
-	data, err := schema.ReadFile(f.FS, path.Join(dir, skillFile), 0)
+	data, err := schema.ReadFile(f.FS, path.Join(dir, File), 0)
 	if err != nil {
 		return ""
 	}
@@ -158,16 +158,7 @@ func (f *file) frontmatter(dir string) string {
 
 // nameIn returns the name in the frontmatter of a text.
 func nameIn(text string) string {
-	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return ""
-	}
-	head, _, ok := strings.Cut(rest, "\n---")
-	if !ok {
-		return ""
-	}
-	for line := range strings.Lines(head) {
+	for line := range strings.Lines(headLines(text)) {
 		if value, ok := strings.CutPrefix(line, "name:"); ok {
 			return strings.Trim(strings.TrimSpace(value), `"'`)
 		}
@@ -181,15 +172,13 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // read reads a skill.
 func (f *file) read(dir string) folder {
 	out := folder{dir: dir, key: dir, inputs: []schema.Input{{File: dir, Role: role}}}
-	said := f.frontmatter(dir)
-	for _, name := range []string{said, path.Base(dir), f.said(), "skill"} {
-		if plainName.MatchString(name) {
-			out.name = name
-			break
-		}
-	}
+	out.name = firstPlain([]string{f.frontmatter(dir), path.Base(dir), f.said()})
 	if dir == "." {
 		out.key = out.name
+	}
+	if f.isTriggers {
+		out.inputs = nil
+		return out
 	}
 	names, err := f.filesOf(dir)
 	if err == nil {
@@ -217,7 +206,7 @@ var errBounds = fmt.Errorf("it has more than %d files or %d MiB", maxFiles, maxB
 func (f *file) filesOf(dir string) ([]string, error) {
 	text := ""
 	if dir == "." {
-		data, err := schema.ReadFile(f.FS, skillFile, 0)
+		data, err := schema.ReadFile(f.FS, File, 0)
 		if err != nil {
 			return nil, err
 		}

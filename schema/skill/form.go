@@ -16,9 +16,15 @@ func IsNamed(file string) bool {
 	return path.Base(file) == "evals.json" && path.Base(path.Dir(file)) == "evals"
 }
 
+// IsFound reports whether a file has a name by which evals or trigger lists are found.
+func IsFound(file string) bool { return IsNamed(file) || IsTriggerList(file) }
+
 // Fits reports whether a document has evals with prompts. Names of the list that other
 // formats have too count only next to a skill_name, or in a file that [IsNamed].
 func Fits(doc *document.Document) bool {
+	if FitsTriggers(doc) {
+		return true
+	}
 	key := listName(doc)
 	if key == "" || slices.Contains(listNames[2:], key) && !doc.Has("skill_name") && !IsNamed(doc.File) {
 		return false

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 const (
@@ -31,6 +32,8 @@ type Source struct {
 	document.Source
 	// Ignored reports the files and folders that .gavelignore excludes; nil excludes none.
 	Ignored func(name string, isFolder bool) bool
+	// Skills returns the skills of the repository; nil has an agent choose from one alone.
+	Skills func() []schema.SkillHead
 }
 
 // Load compiles the evals of a file.
@@ -55,11 +58,27 @@ type file struct {
 	inputs   []schema.Input
 	work     *schema.WorkspaceSkill
 	problems []schema.Problem
+	// allHeads and headInputs are what heads returned before.
+	allHeads   []schema.SkillHead
+	headInputs []schema.Input
+	// isTriggers says that the file is a trigger list, so that only the head of its skill
+	// counts.
+	isTriggers bool
 }
 
 func load(src Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	f := &file{Source: src, doc: doc, list: listName(doc), first: map[string]schema.Position{}}
+	if f.isTriggers = FitsTriggers(doc); f.isTriggers {
+		f.skill = f.find()
+		f.problems = append(f.problems, f.skill.problems...)
+		f.target, f.skip = f.runs()
+		return f.queries(), schema.SortProblems(f.problems)
+	}
 	switch {
+	case IsTriggerList(doc.File) && f.list == "":
+		p := doc.Problem("no-queries", "the file has the name of a trigger list and no list of queries, so that it is not read", `write [{"query": …, "should_trigger": true}], or name the file in .gavelignore`)
+		p.Severity = schema.Warning
+		return nil, []schema.Problem{p}
 	case f.list == "":
 		return nil, []schema.Problem{doc.Problem("missing-field", "the file has no list of evals", `write "evals": [{"id": 1, "prompt": …, "assertions": […]}]`)}
 	case doc.Items(f.list) == 0:
@@ -159,19 +178,44 @@ func (e *eval) compile() *schema.Case {
 	if unjudged != "" {
 		skip = "not judged: " + unjudged
 	}
-	target := e.Settings.Targets[cmp.Or(e.target, e.Settings.DefaultTarget)]
-	return &schema.Case{
+	c := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: e.key(e.id), Dialect: schema.DialectSkill, Origin: e.At(), Labels: e.labels(),
 			Target: e.target, Weight: 1, Skip: skip, Inputs: e.allInputs(),
 		},
 		Drive:      schema.Drive{Messages: []schema.Message{{Role: schema.RoleUser, Content: prompt}}, Workspace: &schema.Workspace{Staged: e.staged, Skill: e.work}},
 		Evaluators: evaluators,
-		Policy: schema.Policy{
-			Iterations: max(e.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
-			Timeout: cmp.Or(target.Timeout, e.Settings.Timeout, defaultTimeout),
-		},
+		Policy:     e.policy(),
 	}
+	if trigger := triggerAlone(evaluators); trigger != "" {
+		c.Inputs = e.own
+		e.choose(c, trigger)
+	}
+	return c
+}
+
+// policy returns the policy of an eval with criteria.
+func (f *file) policy() schema.Policy {
+	target := f.Settings.Targets[cmp.Or(f.target, f.Settings.DefaultTarget)]
+	return schema.Policy{
+		Iterations: max(f.Settings.Iterations, 1), MaxToolRounds: maxToolRounds,
+		Timeout: cmp.Or(target.Timeout, f.Settings.Timeout, defaultTimeout),
+	}
+}
+
+// triggerAlone returns what is wanted of an eval that only asks whether the skill is used;
+// empty for others.
+func triggerAlone(evaluators []schema.Evaluator) schema.Trigger {
+	if len(evaluators) != 1 {
+		return ""
+	}
+	switch spec, ok := evaluators[0].Spec.(evaluator.SkillTrigger); {
+	case !ok:
+		return ""
+	case spec.Never:
+		return schema.Unwanted
+	}
+	return schema.Wanted
 }
 
 // identify reads the id, which is a number or a text.

@@ -85,7 +85,7 @@ func matchers(a Answers, extensions ...string) []matcher {
 		add("domain/tool", root+"/tools/*.*")
 	}
 	if slices.Contains(formats, schema.DialectSkill) && slices.Contains(extensions, "json") {
-		out = append(out, matcher{schema.DialectSkill, []string{"**/evals/evals.json"}})
+		out = append(out, matcher{schema.DialectSkill, []string{"**/evals/evals.json", "**/evals/trigger*.json"}})
 	}
 	others := slices.DeleteFunc(formats, func(f string) bool { return f == schema.DialectDomain || f == schema.DialectSkill })
 	for _, format := range others {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -55,6 +56,9 @@ func (b *Box) prepare(ctx context.Context, p Program) (*runningProgram, error) {
 	r.stdout = &limitedBuffer{most: p.Limits.Output, exceeded: func() {
 		r.stop(fmt.Errorf("stdout is longer than %s", size(int64(p.Limits.Output))))
 	}}
+	if p.Until != nil {
+		r.stdout.until, r.stdout.enough = p.Until, func() { r.stop(errEnough) }
+	}
 	return r, nil
 }
 
@@ -153,17 +157,43 @@ type limitedBuffer struct {
 	most     int
 	over     bool
 	exceeded func()
+	// until ends the input with the line for which it returns true, and enough is called
+	// then; nil for no end. seen is how much of data it was shown.
+	until  func(line []byte) bool
+	enough func()
+	seen   int
+	ended  bool
 }
 
 // Write appends p, or drops everything once the limit is exceeded.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.ended {
+		return len(p), nil
+	}
 	if b.over = b.over || len(b.data)+len(p) > b.most; b.over {
 		b.data = nil
 		b.exceeded()
 		return len(p), nil
 	}
 	b.data = append(b.data, p...)
+	b.show()
 	return len(p), nil
+}
+
+// show shows until the lines that it has not seen.
+func (b *limitedBuffer) show() {
+	for b.until != nil && !b.ended {
+		n := bytes.IndexByte(b.data[b.seen:], '\n')
+		if n < 0 {
+			return
+		}
+		line := b.data[b.seen : b.seen+n+1]
+		b.seen += n + 1
+		if b.until(line) {
+			b.data, b.ended = b.data[:b.seen], true
+			b.enough()
+		}
+	}
 }
 
 // A tail keeps the end of its input.

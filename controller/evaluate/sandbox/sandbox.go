@@ -127,6 +127,9 @@ type Program struct {
 	Env []string
 	// Stdin is its input.
 	Stdin []byte
+	// Until is shown each line of its stdout and ends it by true, which is a success; nil
+	// leaves the end to the program. No line after that one is in its stdout.
+	Until func(line []byte) bool
 	// Loopback answers its requests; nil leaves it without sockets.
 	Loopback *Loopback
 	// Limits bound the run.
@@ -219,6 +222,9 @@ type UnseenError struct{ message string }
 // Error names the program, the file and the repair.
 func (e *UnseenError) Error() string { return e.message }
 
+// errEnough ends a program whose further output nobody needs.
+var errEnough = errors.New("it has printed enough")
+
 // exitStatus precedes the status in the cause of a program that ended by itself.
 const exitStatus = "exit status "
 
@@ -268,6 +274,8 @@ func (b *Box) Run(ctx context.Context, p Program) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(context.Cause(limited), errEnough):
+		return r.stdout.data, nil
 	case context.Cause(limited) != nil:
 		passed = b.failure(r, context.Cause(limited).Error())
 		passed.TimedOut = errors.Is(context.Cause(limited), timeout)

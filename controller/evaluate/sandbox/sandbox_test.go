@@ -171,3 +171,30 @@ func TestOff(t *testing.T) {
 		t.Errorf("error %v, want too much output", err)
 	}
 }
+
+// TestUntil: a program is ended with the line after which nobody needs more, whatever it
+// would do then, and that is a success. A last line without its end is not shown.
+func TestUntil(t *testing.T) {
+	off, err := Open(t.Context(), Policy{Accept: Off, Scratch: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, box := range []*Box{isolated(t), off} {
+		for script, want := range map[string]string{
+			"echo a; echo b; echo c; sleep 60":           "a\nb\n",
+			"echo a; echo b; exit 3":                     "a\nb\n",
+			"printf 'a\\nb\\nc\\nd'; sleep 60":           "a\nb\n",
+			"echo a; printf b":                           "a\nb",
+			"printf a; sleep .1; echo; echo b; sleep 60": "a\nb\n",
+		} {
+			seen := ""
+			out, err := box.Run(t.Context(), Program{Argv: []string{"sh", "-c", script}, Tree: t.TempDir(), Until: func(line []byte) bool {
+				seen += string(line)
+				return string(line) == "b\n"
+			}})
+			if err != nil || string(out) != want || seen != strings.TrimSuffix(want, "\nb")+map[bool]string{true: "\n"}[want == "a\nb"] {
+				t.Errorf("%s prints %q, was shown as %q, %v", script, out, seen, err)
+			}
+		}
+	}
+}

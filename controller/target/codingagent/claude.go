@@ -2,6 +2,7 @@ package codingagent
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ type claudeLine struct {
 	Message struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
+		Usage   claudeUsage     `json:"usage"`
 	} `json:"message"`
 	// Parent is the call that started the subagent whose event it is.
 	Parent *string `json:"parent_tool_use_id"`
@@ -43,12 +45,15 @@ type claudeLine struct {
 	Result  json.RawMessage `json:"result"`
 	Errors  []string        `json:"errors"`
 	Cost    *float64        `json:"total_cost_usd"`
-	Usage   struct {
-		Input   int64 `json:"input_tokens"`
-		Written int64 `json:"cache_creation_input_tokens"`
-		Cached  int64 `json:"cache_read_input_tokens"`
-		Output  int64 `json:"output_tokens"`
-	} `json:"usage"`
+	Usage   claudeUsage     `json:"usage"`
+}
+
+// claudeUsage counts tokens: of the whole work, or of one message.
+type claudeUsage struct {
+	Input   int64 `json:"input_tokens"`
+	Written int64 `json:"cache_creation_input_tokens"`
+	Cached  int64 `json:"cache_read_input_tokens"`
+	Output  int64 `json:"output_tokens"`
 }
 
 // claudeBlock is a part of the content of a message.
@@ -67,7 +72,7 @@ type claudeBlock struct {
 // each block of its content. A subagent's calls and their results are kept, and its texts are
 // not: its report is the result of the call that started it.
 func readClaude(lines [][]byte) (Turn, error) {
-	r := claudeReader{names: map[string]string{}, err: ErrSilent}
+	r := claudeReader{names: map[string]string{}, usage: map[string]claudeUsage{}, err: ErrSilent}
 	for _, raw := range lines {
 		var line claudeLine
 		if json.Unmarshal(raw, &line) != nil {
@@ -75,7 +80,19 @@ func readClaude(lines [][]byte) (Turn, error) {
 		}
 		r.read(line)
 	}
+	if errors.Is(r.err, ErrSilent) {
+		r.turn.InputTokens, r.turn.OutputTokens = r.spent()
+	}
 	return r.turn, r.err
+}
+
+// spent returns the tokens of the messages, each of which says so in all of its events. They
+// are what is known of work that was ended.
+func (r *claudeReader) spent() (input, output int64) {
+	for _, u := range r.usage {
+		input, output = input+u.Input+u.Written+u.Cached, output+u.Output
+	}
+	return input, output
 }
 
 // A claudeReader reads events in order.
@@ -85,7 +102,8 @@ type claudeReader struct {
 	err error
 	// last is the message of the event before; empty if it was none of the assistant's.
 	last  string
-	names map[string]string // of tools, by call
+	names map[string]string      // of tools, by call
+	usage map[string]claudeUsage // by message
 }
 
 func (r *claudeReader) read(line claudeLine) {
@@ -99,6 +117,7 @@ func (r *claudeReader) read(line claudeLine) {
 			r.turn.Model = line.Model
 		}
 	case "assistant":
+		r.usage[line.Message.ID] = line.Message.Usage
 		r.say(line.Message.ID, claudeMessage(blocks, r.names, line.Parent != nil))
 	case "user":
 		for _, b := range blocks {

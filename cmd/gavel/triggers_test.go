@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
+)
+
+// choosingClaude chooses among the skills in its folder as Claude Code does: it loads those
+// whose description has a word of the prompt. It looks around first, works for a minute
+// after its choice, and counts its starts.
+const choosingClaude = `#!/usr/bin/env python3
+import glob, json, sys, time
+
+prompt = sys.stdin.read()
+def event(**fields):
+    print(json.dumps(fields), flush=True)
+
+def call(n, name, **input):
+    event(type="assistant", message={"id": "m%d" % n, "content": [{"type": "tool_use", "id": "t%d" % n, "name": name, "input": input}], "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 3}}, parent_tool_use_id=None)
+    event(type="user", message={"content": [{"type": "tool_result", "tool_use_id": "t%d" % n, "content": "ok .claude/skills/csv/SKILL.md"}]})
+
+event(type="system", subtype="init", model="claude-x", tools=["Skill", "Bash"])
+call(1, "Bash", command="ls .claude/skills/*/SKILL.md; ls .claude/skills/csv")
+for file in sorted(glob.glob(".claude/skills/*/SKILL.md")):
+    text = open(file).read()
+    if "BODY" in text:
+        event(type="result", subtype="error", is_error=True, errors=["a body is laid out"], usage={})
+        sys.exit(1)
+    if any(word in text.partition("description:")[2] for word in prompt.split()):
+        call(2, "Skill", skill=file.split("/")[2])
+        time.sleep(60)
+if "talks" in prompt:
+    event(type="result", subtype="success", is_error=False, result="I have used the skill csv, .claude/skills/csv/SKILL.md", total_cost_usd=0.5, usage={"input_tokens": 5, "output_tokens": 7})
+    sys.exit(0)
+for n in range(3, 100):
+    call(n, "Bash", command="true")
+    time.sleep(n // 4 * 60)
+`
+
+const triggerQueries = `[
+  {"query": "Sum tables please", "should_trigger": true},
+  {"query": "Open my mails", "should_trigger": false, "reason": "another skill is for them"},
+  {"query": "Is it raining?", "should_trigger": false},
+  {"query": "He talks about it", "should_trigger": false}
+]`
+
+// TestTriggers: each query of a trigger list is asked with all skills of the repository, by
+// their descriptions alone. The agent is ended when it has chosen, and that is a success; a body
+// that is edited asks nothing again, and a description asks all.
+func TestTriggers(t *testing.T) {
+	needsPrograms(t, "python3")
+	n := &newcomer{T: t}
+	n.checkout, n.after, n.env = t.TempDir(), never, map[string]string{"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
+	gittest.Init(t, n.checkout, "main")
+	files := map[string]string{
+		".gitignore":                       ".gavel/\n",
+		"gavel.yaml":                       "version: 1\ntargets:\n  coder: {provider: claude-code}\n",
+		"skills/csv/SKILL.md":              "---\nname: csv\ndescription: Sums tables\nlicense: MIT\n---\nBODY of csv.\n",
+		"skills/csv/scripts/sum.py":        "print(3)\n",
+		"skills/csv/evals/triggers.json":   triggerQueries,
+		".claude/skills/mail/SKILL.md":     "---\nname: mail\ndescription: Reads mails\n---\nBODY of mail.\n",
+		"skills/csv/assets/other/SKILL.md": "---\nname: part\ndescription: It is raining\n---\n",
+	}
+	gittest.Commit(t, n.checkout, files)
+	run := func(code int, says ...string) {
+		t.Helper()
+		n.gavel(code, []string{"run", "--sandbox-path", fakeAgents(t, map[string]string{"claude": choosingClaude})}, says...)
+	}
+	// Two of two runs decide a majority of three.
+	run(exitPass, "4 passed", "8 calls")
+	n.gavel(exitPass, []string{"explain", "skills/csv/triggers#sum-tables-please"}, "the skill csv is loaded by Skill", "2 of 2 samples pass, and 2 of 3 must")
+
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(n.checkout, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("skills/csv/SKILL.md", "---\nlicense: Apache-2.0\nname: csv\ndescription: >-\n  Sums\n  tables\n---\nANOTHER BODY.\n")
+	write("skills/csv/scripts/sum.py", "print(4)\n")
+	run(exitPass, "4 passed", "0 calls")
+	write("skills/csv/SKILL.md", "---\nname: csv\ndescription: Adds numbers\n---\nBODY of csv.\n")
+	run(exitGate, "3 passed, 1 failed", "the skill csv is not loaded")
+	gittest.Run(t, n.checkout, "checkout", "-q", ".")
+	write(".claude/skills/mail/SKILL.md", "---\nname: mail\ndescription: Reads mails and letters\n---\nBODY of mail.\n")
+	run(exitPass, "4 passed", "8 calls")
+	stdout, _, _ := n.call(t, "run", "--json", "--sandbox-path", t.TempDir())
+	var rep struct {
+		Cases []struct {
+			Key    string
+			Tokens int
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &rep); err != nil || len(rep.Cases) != 4 || strings.Contains(stdout, "part") {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// withTriggers is a skill with a trigger list, and an agent that loads the skill if its
+// description has a word of the query.
+func withTriggers(word string) map[string]string {
+	const load = `{"messages": [{"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "Skill", "arguments": "{\\"skill\\": \\"csv\\"}"}}]}, {"role": "tool", "tool_call_id": "1", "content": "ok"}, {"role": "assistant", "content": "Done."}]}`
+	return map[string]string{
+		"gavel.yaml":                     usual("  coder: {provider: command, argv: [sh, agent/run.sh]}\nskills: {target: coder}\n"),
+		"agent/run.sh":                   "if grep -q tables .agents/skills/csv/SKILL.md && grep -q tables; then echo '" + load + "'; else echo '{\"messages\": [{\"role\": \"assistant\", \"content\": \"I use skills/csv/SKILL.md.\"}]}'; fi\n",
+		"skills/csv/SKILL.md":            "---\nname: csv\ndescription: Sums " + word + ".\n---\nAdd tables.\n",
+		"skills/csv/evals/triggers.json": `[{"query": "Sum tables", "should_trigger": true}, {"query": "Say hello", "should_trigger": false}]`,
+	}
+}
