@@ -26,13 +26,13 @@ type flags struct {
 func diffCommand(a *App) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff A [B]",
 		Short: "Compare the results of two commits, runs or result files",
 		Example: `  gavel diff main HEAD
   gavel diff main worktree --confirm
   gavel diff before.json after.json --markdown diff.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(args) != 1 && len(args) != 2 {
 				return usageError("diff takes two commits, runs or result files, such as gavel diff main HEAD")
 			}
 			use := func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
@@ -73,6 +73,13 @@ func diff(ctx context.Context, c *diffRun, args []string) error {
 		if sides[i], err = c.find(ctx, arg); err != nil {
 			return err
 		}
+	}
+	if len(args) == 1 {
+		if sides[0].results == nil || sides[0].results.Baseline == nil || c.flags.confirm {
+			return usageError("diff takes two commits, runs or result files, or one benchmark.json of a skill with runs of two configurations")
+		}
+		sides[1], sides[0] = sides[0], diffSide{results: sides[0].results.Baseline}
+		args = []string{args[0], args[0]}
 	}
 	requested := files.WithPaths(c.Path, files.Markdown(c.flags.markdown))
 	if err := files.Check(requested...); err != nil {

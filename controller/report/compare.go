@@ -47,9 +47,12 @@ type Outcome struct {
 type Sample struct {
 	Score   *float64
 	Verdict verdict.Verdict
-	// Usage and Latency are the target's.
+	// Usage and Latency are the target's, and Effort has what it took; nil if unknown.
 	Usage   verdict.Usage
 	Latency time.Duration
+	Effort  *verdict.Effort
+	// Evaluators have the results of the criteria.
+	Evaluators []verdict.EvaluatorResult
 }
 
 // An Input is the input of Compare.
@@ -311,7 +314,7 @@ func result(p pair) *Result {
 	}
 	if p.head != nil {
 		out.Judged, out.Transcript, out.Evaluators = p.head.Judged, p.head.Transcript, p.head.Result.Evaluators
-		out.Best, out.Samples = p.head.Result.Best, p.head.Samples
+		out.Best, out.Samples, out.Effort = p.head.Result.Best, p.head.Samples, p.head.Effort
 	}
 	return out
 }

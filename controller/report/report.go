@@ -101,6 +101,9 @@ type Report struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// Commands are the executed commands of comments, the oldest first.
 	Commands []Command `json:"commands,omitempty"`
+	// Baseline has the cases of the other configuration that a file of results has: without
+	// the skill, or with the old one.
+	Baseline *Report `json:"-"`
 }
 
 // ExitCode returns a command's exit code: 2 if definitions are invalid, else 1 if the
@@ -202,6 +205,8 @@ type Row struct {
 	// Result has the extra data of files of results; nil unless Input.Results requests
 	// it. It is not stored.
 	Result *Result `json:"-"`
+	// Control is the case without its skill; nil without one, or without a Result.
+	Control *Row `json:"-"`
 }
 
 // Decode decodes a stored report. It returns an error for any other text.
@@ -237,6 +242,10 @@ type Result struct {
 	Best bool
 	// Samples are the judged samples, if there are several and they are stored.
 	Samples []Sample
+	// Effort is what the result took from the agent; nil if it is unknown.
+	Effort *verdict.Effort
+	// Texts are the sentences of criteria by their ids, where the format has sentences.
+	Texts map[string]string
 	// Row is the source of a case of the matrix dialect; nil if unknown.
 	Row *schema.Row
 }

@@ -15,11 +15,11 @@ import (
 )
 
 // errNotResults reports a file without results in a known form.
-var errNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON`)
+var errNotResults = errors.New(`it has no results; write it with "gavel run --json > FILE" or "gavel run --results FILE", or with promptfoo as JSON, or name benchmark.json or grading.json of a skill`)
 
 // ReadResults reads the output of `gavel run --json`, the lines of `gavel run
-// --results`, or an output of promptfoo in JSON. The error wraps [errNotResults] for
-// anything else.
+// --results`, an output of promptfoo in JSON, or benchmark.json or grading.json of the
+// evals of a skill. The error wraps [errNotResults] for anything else.
 func ReadResults(data []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(data, &r); err == nil && r.Cases != nil {
@@ -27,6 +27,9 @@ func ReadResults(data []byte) (*Report, error) {
 	}
 	if found := readPromptfoo(data); found != nil {
 		return found, nil
+	}
+	if found, err := readSkillResults(data); found != nil || err != nil {
+		return found, err
 	}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, len(data)+1)
@@ -98,7 +101,11 @@ func CompareResults(base, head *Report, why string) *Report {
 	}
 	procedure := confirm.New(d.cases, confirm.Options{Budget: 0})
 	d.in.Noise = &NoiseFindings{Result: procedure.Result(), Index: d.place, Samples: make([][]NoiseSample, len(d.cases)), Why: why}
-	return Compare(d.in)
+	out := Compare(d.in)
+	if out.Lift == nil {
+		out.Lift = head.Lift
+	}
+	return out
 }
 
 // name returns a report's commit, or stored without one.
@@ -134,6 +141,9 @@ func (d *resultDiff) add(base, head *Row) {
 	row := plan.Row{Key: shown.Key, Dialect: shown.Dialect, Target: shown.Target, Action: plan.Reuse, Samples: 1}
 	row.Base, row.BaseDigests = info(base)
 	row.Head, row.HeadDigests = info(head)
+	if base != nil && head != nil && base.Digest+head.Digest == "" && !same(base.Verdict, head.Verdict) {
+		row.HeadDigests = plan.Digests{J: "unknown", D: "unknown"} // the file of another tool has none
+	}
 	before, known := outcome(base)
 	after, judged := outcome(head)
 	if known {
@@ -145,11 +155,27 @@ func (d *resultDiff) add(base, head *Row) {
 	case judged:
 		d.in.Head[row.Head.ID()] = after
 		d.compare(row, base, head)
+		d.control(head)
 	}
 	if base == nil || head == nil || base.Digest != head.Digest || !same(base.Verdict, head.Verdict) {
 		row.Reasons = []plan.Reason{{Part: "results", Message: fmt.Sprintf("the results of %s differ", shown.Name())}}
 	}
 	d.in.Plan.Rows = append(d.in.Plan.Rows, row)
+}
+
+// control adds a case without its skill, if head has it.
+func (d *resultDiff) control(head *Row) {
+	if head.Control == nil {
+		return
+	}
+	without := *head.Control
+	without.Key = plan.ControlKey(head.Key)
+	row := plan.Row{Key: without.Key, Dialect: head.Dialect, Target: head.Target, ControlOf: head.Key, Action: plan.Reuse, Samples: 1}
+	row.Head, row.HeadDigests = info(&without)
+	if out, judged := outcome(&without); judged {
+		d.in.Head[row.Head.ID()] = out
+		d.in.Controls = append(d.in.Controls, row)
+	}
 }
 
 // compare adds a case judged at head to the input of package confirm.
@@ -195,6 +221,9 @@ func outcome(row *Row) (o Outcome, ok bool) {
 		return o, false
 	}
 	o.Reused = true
+	if row.Result != nil {
+		o.Samples, o.Effort = row.Result.Samples, row.Result.Effort
+	}
 	if row.Verdict == nil {
 		o.Result = verdict.Result{Verdict: verdict.Error, Reason: *row.Error}
 		return o, true
