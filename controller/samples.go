@@ -47,10 +47,11 @@ func decideSamples(c *schema.Case, stored ledger.StoredCase, n int) []report.Sam
 	var out []report.Sample
 	for _, j := range stored.Judgements[:min(n, len(stored.Judgements))] {
 		one := verdict.DecideCase(c, []verdict.Sample{j.Sample})
-		sample := report.Sample{Score: one.Score, Verdict: one.Verdict}
+		sample := report.Sample{Score: one.Score, Verdict: one.Verdict, Evaluators: one.Evaluators}
 		for _, x := range stored.Executions {
 			if x.Ordinal == j.Sample.Ordinal {
-				sample.Usage, sample.Latency = x.Transcript.Usage, x.Transcript.Latency
+				sample.Usage, sample.Latency, sample.Effort = x.Transcript.Usage, x.Transcript.Latency, &verdict.Effort{Samples: 1}
+				sample.Effort.Add(&x.Transcript, max(len(c.Drive.Messages), x.Transcript.Written))
 			}
 		}
 		out = append(out, sample)

@@ -35,7 +35,9 @@ func TraitsOf(dialect string) Traits {
 		t.Levels, t.Lacks = true, []string{"tag", "status"}
 	case DialectEvalcase:
 		t.ListsSamples, t.Lacks = true, []string{"difficulty", "status"}
-	case DialectMatrix, DialectSkill:
+	case DialectSkill:
+		t.ListsSamples, t.Lacks = true, []string{"difficulty", "status"}
+	case DialectMatrix:
 		t.Lacks = []string{"difficulty", "status"}
 	}
 	return t

@@ -66,7 +66,7 @@ func TestResultsOfTheExample(t *testing.T) {
 		}
 	}
 	_, stderr, code := gavel(t, dir, "run", "--results", "x.jsonl", "--results-format", "csv")
-	if code != exitUsage || !strings.Contains(stderr, "write agentevals or promptfoo") {
+	if code != exitUsage || !strings.Contains(stderr, "write agentevals, promptfoo or skill") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

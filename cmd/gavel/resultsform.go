@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -10,13 +11,17 @@ import (
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
 // resultsFile returns the requested file of results in its form.
 func resultsFile(f runFlags) files.File {
-	if f.resultsForm == files.FormatPromptfoo {
+	switch f.resultsForm {
+	case files.FormatPromptfoo:
 		return files.Promptfoo(f.results, time.Now)
+	case files.FormatSkill:
+		return files.Skill(f.results, time.Now)
 	}
 	return files.Results(f.results, time.Now)
 }
@@ -24,8 +29,11 @@ func resultsFile(f runFlags) files.File {
 // leftOut counts the cases that the file of results lacks; empty for none.
 func leftOut(f runFlags, r *report.Report) string {
 	n, format := files.AgentEvalsLeftOut(r), schema.DialectEvalcase
-	if f.resultsForm == files.FormatPromptfoo {
+	switch f.resultsForm {
+	case files.FormatPromptfoo:
 		n, format = files.PromptfooLeftOut(r), schema.DialectMatrix
+	case files.FormatSkill:
+		n, format = files.SkillLeftOut(r), schema.DialectSkill
 	}
 	if n == 0 || f.results == "" {
 		return ""
@@ -33,23 +41,51 @@ func leftOut(f runFlags, r *report.Report) string {
 	return fmt.Sprintf("%s of other formats: not in %s, which holds cases of the %s format", textfmt.Count(n, "case"), f.results, format)
 }
 
-// addRows adds the rows of the matrix format. Definitions are read again, since a plan
-// does not keep the ones with reused verdicts.
-func addRows(ctx context.Context, head controller.Checkout, r *report.Report) error {
+// addSources adds the parts of definitions that a file of results has: the rows of the
+// matrix format, and the sentences of criteria of the skill format. Definitions are read
+// again, since a plan does not keep the ones with reused verdicts.
+func addSources(ctx context.Context, head controller.Checkout, r *report.Report) error {
 	loaded, err := load.Load(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Maker: head.Maker})
 	if err != nil {
 		return fmt.Errorf("read the definitions for the results: %w", err)
 	}
-	rows := map[string]*schema.Row{}
+	cases := map[string]*schema.Case{}
 	for _, c := range loaded.Cases {
-		rows[c.Key+"\x00"+c.Target] = c.Row
+		cases[c.Key+"\x00"+c.Target] = c
 	}
 	for i := range r.Cases {
-		if c := &r.Cases[i]; c.Result != nil && c.Dialect == schema.DialectMatrix {
-			if c.Result.Row = rows[c.Key+"\x00"+c.Target]; c.Result.Row == nil {
-				c.Result.Row = rows[c.Key+"\x00"] // for the default target
-			}
+		row := &r.Cases[i]
+		c := cases[row.Key+"\x00"+row.Target]
+		if c == nil {
+			c = cases[row.Key+"\x00"] // for the default target
+		}
+		if row.Result == nil || c == nil {
+			continue
+		}
+		switch row.Dialect {
+		case schema.DialectMatrix:
+			row.Result.Row = c.Row
+		case schema.DialectSkill:
+			row.Result.Texts = sentences(c)
 		}
 	}
 	return nil
+}
+
+// sentences returns what the criteria of a case demand, by their ids.
+func sentences(c *schema.Case) map[string]string {
+	texts := map[string]string{}
+	for _, ev := range c.Evaluators {
+		switch spec := ev.Spec.(type) {
+		case evaluator.Rubrics:
+			for _, criterion := range spec.Criteria {
+				texts[criterion.ID] = criterion.Outcome
+			}
+		case evaluator.Checks:
+			for _, check := range spec.Checks {
+				texts[check.ID] = fmt.Sprintf("%s: %s %q", check.ID, strings.ReplaceAll(check.Kind, "_", " "), check.Text)
+			}
+		}
+	}
+	return texts
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,8 +50,8 @@ func runCommand(a *App) *cobra.Command {
 	cmd.Flags().StringVar(&f.junit, "junit", "", "also write JUnit XML to this file, such as report.xml")
 	cmd.Flags().StringVar(&f.markdown, "markdown", "", "also write the comment that a pull request would get to this file, such as comment.md")
 	cmd.Flags().StringVar(&f.html, "html", "", "also write the report as one page for a browser to this file, such as report.html")
-	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl, or with --results-format promptfoo the output of promptfoo for the cases of promptfooconfig.yaml")
-	cmd.Flags().StringVar(&f.resultsForm, "results-format", files.FormatAgentEvals, "write --results in this form: "+files.FormatAgentEvals+", or "+files.FormatPromptfoo)
+	cmd.Flags().StringVar(&f.results, "results", "", "also write a line of JSON for each case of the evalcase format to this file, such as results.jsonl, or with --results-format promptfoo the output of promptfoo for the cases of promptfooconfig.yaml, or with skill a folder with benchmark.json and grading.json of each skill")
+	cmd.Flags().StringVar(&f.resultsForm, "results-format", files.FormatAgentEvals, "write --results in this form: "+files.FormatAgentEvals+", "+files.FormatPromptfoo+" or "+files.FormatSkill)
 	cmd.Flags().StringVar(&f.summary, "summary", "", "also write the summary of these results to this file, such as summary.json")
 	return cmd
 }
@@ -59,8 +60,8 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if f.resultsForm == "agentv" { // every line has the names, too
 		f.resultsForm = files.FormatAgentEvals
 	}
-	if f.resultsForm != files.FormatAgentEvals && f.resultsForm != files.FormatPromptfoo {
-		return usageError("--results-format is %q; write %s or %s", f.resultsForm, files.FormatAgentEvals, files.FormatPromptfoo)
+	if forms := []string{files.FormatAgentEvals, files.FormatPromptfoo, files.FormatSkill}; !slices.Contains(forms, f.resultsForm) {
+		return usageError("--results-format is %q; write %s, %s or %s", f.resultsForm, forms[0], forms[1], forms[2])
 	}
 	prepared, err := a.Local(ctx, w, store, f.selection)
 	if err != nil {
@@ -87,8 +88,8 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if a.JSON {
 		err = errors.Join(err, explain.AddIdentities(context.WithoutCancel(ctx), w.Repo, report.Cases, prepared.Plan, prepared.Head().Config.Settings()))
 	}
-	if f.results != "" && f.resultsForm == files.FormatPromptfoo {
-		err = errors.Join(err, addRows(context.WithoutCancel(ctx), prepared.Head(), report))
+	if f.results != "" && f.resultsForm != files.FormatAgentEvals {
+		err = errors.Join(err, addSources(context.WithoutCancel(ctx), prepared.Head(), report))
 	}
 	// The verdict is paid for: it is printed even if the files fail.
 	err = errors.Join(err, a.PrintReport(report), printSaid(context.WithoutCancel(ctx), a, prepared, report), files.Write(report, requested...))

@@ -127,6 +127,9 @@ func Compare(in Input) *Report {
 	for i := range in.Controls {
 		controls[i] = in.pair(&in.Controls[i])
 	}
+	if in.Results {
+		in.attach(r.Cases, pairs, controls)
+	}
 	r.Summary, r.Saved = summarise(r.Cases, pairs, controls)
 	if in.Plan.Base != "" && !in.Plan.Again {
 		r.Summary.Affected, r.Summary.ChangedUnrun = changed(pairs), changedUnrun(pairs)

@@ -121,6 +121,22 @@ func points(x float64) string {
 	return "0"
 }
 
+// attach adds the rows of controls to the rows of their cases.
+func (in *Input) attach(rows []Row, pairs, controls []pair) {
+	at := map[string]int{}
+	for i := range pairs {
+		if head := pairs[i].plan.Head; head != nil && len(controls) > 0 {
+			at[head.ID()] = i
+		}
+	}
+	for _, c := range controls {
+		if i, known := at[c.plan.CaseID()]; known && c.head != nil {
+			row := in.row(c)
+			rows[i].Control = &row
+		}
+	}
+}
+
 // lift compares cases with their controls; nil without any result or reason.
 func lift(pairs, controls []pair) *Lift {
 	byID := map[string]*pair{}

@@ -27,6 +27,14 @@ type File struct {
 	Flag, Path string
 	// Render writes the report in the format of the file.
 	Render func(io.Writer, *report.Report) error
+	// RenderAll, if set, makes Path a folder and returns the files in it.
+	RenderAll func(*report.Report) ([]Part, error)
+}
+
+// A Part is a file in a folder of results. Its name is relative to it, with slashes.
+type Part struct {
+	Name string
+	Data []byte
 }
 
 // JUnit returns the file with the report as JUnit XML.
@@ -101,6 +109,15 @@ func Check(files ...File) error {
 }
 
 func (f File) check() error {
+	if f.RenderAll != nil {
+		if err := safefile.MkdirAll(f.Path, 0o755); err != nil {
+			return fmt.Errorf("the folder cannot be made; name a folder where you may write: %w", err)
+		}
+		if err := safefile.Probe(filepath.Join(f.Path, "results")); err != nil {
+			return fmt.Errorf("the folder cannot be written; name one where you may write: %w", err)
+		}
+		return nil
+	}
 	if info, err := os.Stat(f.Path); err == nil && info.IsDir() {
 		return fmt.Errorf("it is a folder; name a file in it, such as %s", filepath.Join(f.Path, "report"))
 	}
@@ -125,5 +142,26 @@ func Write(r *report.Report, files ...File) error {
 }
 
 func (f File) write(r *report.Report) error {
+	if f.RenderAll != nil {
+		return f.writeAll(r)
+	}
 	return safefile.Replace(f.Path, 0o644, func(out *os.File) error { return f.Render(out, r) })
+}
+
+// writeAll writes the files of a folder.
+func (f File) writeAll(r *report.Report) error {
+	parts, err := f.RenderAll(r)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		name := filepath.Join(f.Path, filepath.FromSlash(part.Name))
+		if err := safefile.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := safefile.WriteFile(name, part.Data, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
