@@ -109,7 +109,7 @@ func TestSkillResultsWithMistakes(t *testing.T) {
 }
 
 // TestSkillRunsOfACase: more than half of the runs have to pass, and a run in which
-// nothing was graded is no failure.
+// nothing was graded does not count as failed.
 func TestSkillRunsOfACase(t *testing.T) {
 	const run = `{"eval_id": "a", "configuration": "with_skill", "result": {"passed": P, "total": T}}`
 	for _, tt := range []struct{ runs, want string }{

@@ -248,7 +248,8 @@ func runsOf(row *report.Row, texts map[string]string) []skillRun {
 	return runs
 }
 
-// runOf converts a sample. What it took is a mean if only the sum of several is known.
+// runOf converts a sample. Its time and tokens are means if only the sum of several samples
+// is known.
 func runOf(s report.Sample, texts map[string]string) skillRun {
 	run := skillRun{Expectations: []expectation{}}
 	for _, ev := range s.Evaluators {
@@ -287,20 +288,12 @@ func (r *skillRun) grading() grading {
 	}
 }
 
-// conclude sums up the runs of each configuration, and notes the evals that pass without
-// the skill in every run.
+// conclude sums up the runs of each configuration.
 func (b *benchmark) conclude() {
 	b.Summary = map[string]any{}
 	means := map[string][3]float64{}
 	for _, configuration := range []string{report.WithSkill, report.WithoutSkill} {
-		var values [3][]float64
-		for _, run := range b.Runs {
-			if run.Configuration == configuration {
-				for k, x := range []float64{run.Result.PassRate, run.Result.Seconds, float64(run.Result.Tokens)} {
-					values[k] = append(values[k], x)
-				}
-			}
-		}
+		values := b.values(configuration)
 		if len(values[0]) == 0 {
 			continue
 		}
@@ -317,6 +310,24 @@ func (b *benchmark) conclude() {
 			"tokens":       fmt.Sprintf("%+.0f", with[2]-without[2]),
 		}
 	}
+	b.note()
+}
+
+// values returns the pass rates, the times and the tokens of the runs of a configuration.
+func (b *benchmark) values(configuration string) (values [3][]float64) {
+	for _, run := range b.Runs {
+		if run.Configuration != configuration {
+			continue
+		}
+		for k, x := range []float64{run.Result.PassRate, run.Result.Seconds, float64(run.Result.Tokens)} {
+			values[k] = append(values[k], x)
+		}
+	}
+	return values
+}
+
+// note notes the evals that pass without the skill in every run.
+func (b *benchmark) note() {
 	passes := map[string]bool{} // without the skill, by eval
 	for _, run := range b.Runs {
 		if id := string(run.EvalID); run.Configuration == report.WithoutSkill {
