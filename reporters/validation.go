@@ -22,8 +22,10 @@ type Definition struct {
 	File    string `json:"file"`
 	Dialect string `json:"dialect"`
 	Cases   int    `json:"cases"`
-	// Runnable counts the cases that are not skipped.
-	Runnable int `json:"runnable"`
+	// Runnable counts the cases that are not skipped, and Skip is the reason of the first
+	// of the others.
+	Runnable int    `json:"runnable"`
+	Skip     string `json:"skip,omitempty"`
 }
 
 // A ValidationSummary counts problems and definitions.
@@ -42,7 +44,7 @@ type ValidationSummary struct {
 func NewValidation(definitions iter.Seq[load.FileSummary], problems []schema.Problem) Validation {
 	out := Validation{Definitions: []Definition{}, Problems: []schema.Problem{}, Notes: []string{}}
 	for d := range definitions {
-		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases, d.Runnable})
+		out.Definitions = append(out.Definitions, Definition{d.File, d.Dialect, d.Cases, d.Runnable, d.Skip})
 		out.Summary.Cases += d.Cases
 		out.Summary.Runnable += d.Runnable
 	}

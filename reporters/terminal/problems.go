@@ -81,7 +81,7 @@ func Validated(w io.Writer, v reporters.Validation, source func(file string, lin
 	for _, d := range v.Definitions {
 		isTold := slices.ContainsFunc(v.Problems, func(p schema.Problem) bool { return p.File == d.File && p.Rule == "rows-not-run" })
 		if d.Runnable < d.Cases && !isTold {
-			fmt.Fprintln(w, textfmt.Line(fmt.Sprintf("%s: %d of %s can run", d.File, d.Runnable, textfmt.Count(d.Cases, "case"))))
+			fmt.Fprintln(w, textfmt.Line(fmt.Sprintf("%s: %d of %s can run; skipped: %s", d.File, d.Runnable, textfmt.Count(d.Cases, "case"), d.Skip)))
 		}
 	}
 	s := v.Summary

@@ -13,9 +13,9 @@ import (
 type briefCase struct {
 	key string
 	// id is the key, with the target where the case is there for several.
-	id      string
-	at      schema.Position
-	skipped bool
+	id   string
+	at   schema.Position
+	skip *string // why it is skipped; nil if it is not
 	// inputs are the source files of the case, except its own and its checks', and
 	// asked are its callees. Equal cases share them.
 	inputs []string
@@ -26,7 +26,10 @@ type briefCase struct {
 
 // brief returns the part of a case in a Snapshot, with its note.
 func brief(file string, c *schema.Case, note string) briefCase {
-	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, skipped: c.Skip != "", asked: Callees(c), note: note}
+	b := briefCase{key: c.Key, id: c.ID(), at: c.Origin, asked: Callees(c), note: note}
+	if why := c.Skip; why != "" {
+		b.skip = &why
+	}
 	if note != "" {
 		b.listing = encodeListing(&c.CaseInfo)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // snapshotMagic begins the encoding and counts up when it changes.
-const snapshotMagic = "gavel-snapshot-2\n"
+const snapshotMagic = "gavel-snapshot-3\n"
 
 // errSnapshot says that bytes are not a snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
@@ -112,6 +112,7 @@ const (
 func (w *writer) record(r *record) {
 	w.Text(r.file)
 	w.Text(r.dialect)
+	w.Text(r.why)
 	w.Number(r.inputs)
 	flags := 0
 	if r.bad {
@@ -194,7 +195,7 @@ type reader struct {
 }
 
 func (r *reader) record() record {
-	rec := record{file: r.Text(), dialect: r.Text(), inputs: r.Number()}
+	rec := record{file: r.Text(), dialect: r.Text(), why: r.Text(), inputs: r.Number()}
 	rec.bad = r.Number()&bitBad != 0
 	first := len(r.ids)
 	for range r.Count() {

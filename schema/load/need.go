@@ -136,7 +136,7 @@ type needRecord struct{ asked, line, column, cases int }
 func (s *Snapshot) needs(places map[Callee]int, cases []briefCase) []needRecord {
 	var out []needRecord
 	for _, c := range cases {
-		if c.skipped {
+		if c.skip != nil {
 			continue
 		}
 		for _, a := range c.asked {

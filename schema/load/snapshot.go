@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -44,6 +45,8 @@ type record struct {
 	// its inputs, so it is loaded again with every change.
 	bad   bool
 	other []schema.Problem
+	// why is the reason of the first case that is skipped.
+	why string
 	// needs are the active cases' needs.
 	needs []needRecord
 }
@@ -90,7 +93,10 @@ func (r *Result) Snapshot() *Snapshot {
 			rec.cases = make([]caseRecord, 0, len(cases))
 		}
 		for _, c := range cases {
-			rec.cases = append(rec.cases, caseRecord{c.key, c.skipped, c.listing, c.note})
+			rec.cases = append(rec.cases, caseRecord{c.key, c.skip != nil, c.listing, c.note})
+			if c.skip != nil {
+				rec.why = cmp.Or(rec.why, *c.skip)
+			}
 		}
 		for _, id := range d.IDs {
 			rec.ids = append(rec.ids, id.Name)
@@ -161,8 +167,10 @@ func (t *Totals) add(r *record) {
 type FileSummary struct {
 	File, Dialect string
 	Cases         int
-	// Runnable counts the cases that are not skipped.
+	// Runnable counts the cases that are not skipped, and Skip is the reason of the first
+	// of the others.
 	Runnable int
+	Skip     string
 }
 
 // Definitions returns every definition, by file.
@@ -172,7 +180,7 @@ func (s *Snapshot) Definitions(yield func(FileSummary) bool) {
 		if r.dialect == "" {
 			continue
 		}
-		out := FileSummary{File: r.file, Dialect: r.dialect, Cases: len(r.cases)}
+		out := FileSummary{File: r.file, Dialect: r.dialect, Cases: len(r.cases), Skip: r.why}
 		for _, c := range r.cases {
 			if !c.skipped {
 				out.Runnable++

@@ -13,7 +13,7 @@ import (
 // (https://code.claude.com/docs/en/headless); its events are those that the parser of
 // anthropics/claude-agent-sdk-python reads (message_parser.py).
 var claudeCode = Agent{
-	Name: "claude-code", Program: "claude", Version: "2",
+	Name: "claude-code", Program: "claude", Package: "@anthropic-ai/claude-code", Version: "2",
 	Keys: []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"},
 	api:  func(string) *API { return &messagesAPI },
 	// It refuses to skip permissions as root unless a sandbox is around it, as Gavel's is.

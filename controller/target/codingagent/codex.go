@@ -11,7 +11,7 @@ import (
 // codex is started as docs/exec.md of openai/codex says; its events are those of
 // codex-rs/exec/src/exec_events.rs.
 var codex = Agent{
-	Name: "codex", Program: "codex", Version: "exec_events.rs of 2026",
+	Name: "codex", Program: "codex", Package: "@openai/codex", Version: "exec_events.rs of 2026",
 	Keys:   []string{"CODEX_API_KEY"},
 	api:    func(string) *API { return &responsesAPI },
 	Priced: true,

@@ -14,8 +14,9 @@ import (
 
 // An Agent is a coding agent that works in a folder without asking anyone.
 type Agent struct {
-	// Name is the provider in gavel.yaml, Program what is looked up on the path.
-	Name, Program string
+	// Name is the provider in gavel.yaml, Program what is looked up on the path, and Package
+	// the package of npm that has it.
+	Name, Program, Package string
 	// Version is what the events were read from: the version of the program, or the
 	// documentation where that names none.
 	Version string

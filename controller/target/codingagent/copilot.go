@@ -11,7 +11,7 @@ import (
 // say (github/docs); its events are not documented there, and are those of versions 1.0.70
 // to 1.0.83.
 var copilot = Agent{
-	Name: "copilot", Program: "copilot", Version: "1.0.70 to 1.0.83",
+	Name: "copilot", Program: "copilot", Package: "@github/copilot", Version: "1.0.70 to 1.0.83",
 	Keys:   []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 	Bounds: Bounds{Turns: true},
 	argv: func(s Settings) []string {

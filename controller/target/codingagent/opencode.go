@@ -12,7 +12,7 @@ import (
 // openCode is started as its documentation of `opencode run` says; its events are those of
 // version 1.
 var openCode = Agent{
-	Name: "opencode", Program: "opencode", Version: "1",
+	Name: "opencode", Program: "opencode", Package: "opencode-ai", Version: "1",
 	env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"},
 	api: func(model string) *API {
 		switch provider, _, _ := strings.Cut(model, "/"); provider {
