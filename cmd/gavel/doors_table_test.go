@@ -349,7 +349,7 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 	{
 		name: "the description of a skill with a trigger list is changed", base: withTriggers("tables"), programs: "sh", answer: echo,
 		head: map[string]string{"skills/csv/SKILL.md": withTriggers("nothing")["skills/csv/SKILL.md"]},
-		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv/triggers#sum-tables": "fail regression", "skills/csv/triggers#say-hello": "pass unchanged"}},
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv/triggers#sum-tables": "fail regression", "skills/csv/triggers#say-hello": "pass unchanged"}, triggers: "1 of 2 right: 0 of 1 wanted, 1 of 1 unwanted (2 of 2 at base)"},
 	},
 	{
 		name: "the body of a skill with a trigger list is changed", base: withTriggers("tables"), programs: "sh", answer: echo,

@@ -120,6 +120,8 @@ type outcome struct {
 	calls map[string]int
 	// lift is what the report says about cases without their skill.
 	lift string
+	// triggers is what it says about the queries of the first skill; empty accepts all.
+	triggers string
 	// rule says why a door has another outcome than the others.
 	rule string
 }
@@ -302,6 +304,9 @@ func (c *passage) found(r *report.Report, want outcome) outcome {
 	}
 	if r.Lift != nil {
 		got.lift = r.Lift.String()
+	}
+	if want.triggers != "" && len(r.Triggers) > 0 {
+		got.triggers = r.Triggers[0].String()
 	}
 	got.waits = report.WaitingFiles(r.Problems) > 0 && report.InvalidFiles(r.Problems) == 0
 	for prompt := range want.calls {

@@ -58,7 +58,7 @@ func TestTriggers(t *testing.T) {
 	n.checkout, n.after, n.env = t.TempDir(), never, map[string]string{"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
 	gittest.Init(t, n.checkout, "main")
 	files := map[string]string{
-		".gitignore":                       ".gavel/\n",
+		".gitignore":                       ".gavel/\nreport.*\n",
 		"gavel.yaml":                       "version: 1\ntargets:\n  coder: {provider: claude-code}\n",
 		"skills/csv/SKILL.md":              "---\nname: csv\ndescription: Sums tables\nlicense: MIT\n---\nBODY of csv.\n",
 		"skills/csv/scripts/sum.py":        "print(3)\n",
@@ -69,10 +69,16 @@ func TestTriggers(t *testing.T) {
 	gittest.Commit(t, n.checkout, files)
 	run := func(code int, says ...string) {
 		t.Helper()
-		n.gavel(code, []string{"run", "--sandbox-path", fakeAgents(t, map[string]string{"claude": choosingClaude})}, says...)
+		n.gavel(code, []string{"run", "--sandbox-path", fakeAgents(t, map[string]string{"claude": choosingClaude}), "--junit", "report.xml", "--markdown", "report.md", "--html", "report.html"}, says...)
 	}
 	// Two of two runs decide a majority of three.
-	run(exitPass, "4 passed", "8 calls")
+	const row = "4 of 4 right: 1 of 1 wanted, 3 of 3 unwanted"
+	run(exitPass, "4 passed", "8 calls", "triggers of skills/csv: "+row)
+	for _, file := range []string{"report.xml", "report.md", "report.html"} {
+		if text, err := os.ReadFile(filepath.Join(n.checkout, file)); err != nil || strings.Count(string(text), row) != 1 {
+			t.Errorf("%s does not say %q once: %v\n%s", file, row, err, text)
+		}
+	}
 	n.gavel(exitPass, []string{"explain", "skills/csv/triggers#sum-tables-please"}, "the skill csv is loaded by Skill", "2 of 2 samples pass, and 2 of 3 must")
 
 	write := func(name, text string) {
@@ -85,7 +91,7 @@ func TestTriggers(t *testing.T) {
 	write("skills/csv/scripts/sum.py", "print(4)\n")
 	run(exitPass, "4 passed", "0 calls")
 	write("skills/csv/SKILL.md", "---\nname: csv\ndescription: Adds numbers\n---\nBODY of csv.\n")
-	run(exitGate, "3 passed, 1 failed", "the skill csv is not loaded")
+	run(exitGate, "3 passed, 1 failed", "the skill csv is not loaded", "3 of 4 right: 0 of 1 wanted, 3 of 3 unwanted")
 	gittest.Run(t, n.checkout, "checkout", "-q", ".")
 	write(".claude/skills/mail/SKILL.md", "---\nname: mail\ndescription: Reads mails and letters\n---\nBODY of mail.\n")
 	run(exitPass, "4 passed", "8 calls")

@@ -145,7 +145,7 @@ func Compare(in Input) *Report {
 	r.Targets = targets(in.Plan.Targets, r.Cases, pairs)
 	r.Notices = append([]Notice{}, slices.Concat(in.Notices, in.quarantineNotices(), notices(in.Config, pairs), noiseNotices(r), flakyNotices(r))...)
 	r.Costs, r.PassK = costs(pairs), passK(pairs)
-	r.Lift = lift(pairs, controls)
+	r.Lift, r.Triggers = lift(pairs, controls), triggers(r.Cases)
 	if in.Noise != nil && in.Noise.Power != nil && in.Noise.Power.Cases > 0 {
 		r.Power = in.Noise.Power
 	}
@@ -262,7 +262,7 @@ func (in *Input) row(p pair) Row {
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
-		Groups:  append([]string{}, shown.Labels.Groups...), Conversation: shown.Labels.Conversation, Weight: p.weight(), Withdrawn: withdrawn(p.plan),
+		Groups:  append([]string{}, shown.Labels.Groups...), Conversation: shown.Labels.Conversation, Weight: p.weight(), Withdrawn: withdrawn(p.plan), Trigger: shown.Trigger,
 		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key), Quarantine: in.InQuarantine(p.plan),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {

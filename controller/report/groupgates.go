@@ -73,6 +73,7 @@ func groupGates(in *Input, r *Report, pairs []pair) []groupGate {
 	out := make([]groupGate, 0, len(names))
 	for _, name := range names {
 		part, kept := only(r, pairs, inGroup(name))
+		part.Triggers = triggers(part.Cases)
 		part.Problems = problemsOf(part)
 		s := GateSettings{FailOn: in.Gate.FailOn, Removed: in.Gate.Removed, Partial: true, Unasked: in.Gate.Unasked, MaxDrop: in.Gate.MaxDrop, FailFlaky: in.Gate.FailFlaky}
 		for _, glob := range in.Gate.Required {

@@ -19,7 +19,7 @@ type PassK struct {
 func passK(pairs []pair) *PassK {
 	var out *PassK
 	for _, p := range pairs {
-		if p.head == nil || p.head.Result.PassShare == nil {
+		if p.head == nil || p.head.Result.PassShare == nil || p.isQuery() {
 			continue
 		}
 		own := p.head.Result.PassShare.PassK
@@ -39,6 +39,12 @@ func passK(pairs []pair) *PassK {
 		out.Mean[k] /= float64(out.Cases)
 	}
 	return out
+}
+
+// isQuery reports whether the case is a query of a trigger list, which asks for a majority of
+// its samples though nobody wrote that.
+func (p *pair) isQuery() bool {
+	return p.plan != nil && p.plan.Head != nil && p.plan.Head.Trigger != ""
 }
 
 // String says the first and the last of the means: "pass^1 0.958, pass^8 0.667 over 3 cases

@@ -74,6 +74,8 @@ type Report struct {
 	PassK *PassK `json:"pass_k,omitempty"`
 	// Lift compares cases with and without their skill; absent if none ran without it.
 	Lift *Lift `json:"lift,omitempty"`
+	// Triggers count the queries of trigger lists by skill; absent without one.
+	Triggers []Triggering `json:"triggers,omitempty"`
 	// Power is what this comparison could have seen; absent if something got worse, or nothing
 	// is left to chance.
 	Power *power.Statement `json:"power,omitempty"`
@@ -172,6 +174,8 @@ type Row struct {
 	// AsksNothing means that the case makes no demand on the answer, so that it always
 	// passes.
 	AsksNothing bool `json:"asks_nothing,omitempty"`
+	// Trigger is the wanted reaction to the query of a trigger list; empty for other cases.
+	Trigger schema.Trigger `json:"trigger,omitempty"`
 	// Required means that the gate names the case: it must pass.
 	Required bool `json:"required,omitempty"`
 	// Withdrawn is the way in which a case that is active at base is no longer judged:

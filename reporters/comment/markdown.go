@@ -99,6 +99,13 @@ func (c *comment) render() string {
 		c.line("")
 		c.line(textfmt.Markdown(said+".", 1200))
 	}
+	for i, said := range reporters.Triggers(c.r) {
+		if i == 0 {
+			said = "Triggers of " + said
+		}
+		c.line("")
+		c.line(textfmt.Markdown(said+".", 600))
+	}
 	if said := reporters.Seen(c.r); said != "" {
 		c.line("<sub>" + textfmt.Markdown(said, 600) + "</sub>")
 	}

@@ -27,13 +27,23 @@ type junitSuites struct {
 }
 
 type junitSuite struct {
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     junitSeconds `xml:"time,attr"`
-	Cases    []junitCase  `xml:"testcase"`
+	Name       string           `xml:"name,attr"`
+	Tests      int              `xml:"tests,attr"`
+	Failures   int              `xml:"failures,attr"`
+	Errors     int              `xml:"errors,attr"`
+	Skipped    int              `xml:"skipped,attr"`
+	Time       junitSeconds     `xml:"time,attr"`
+	Properties *junitProperties `xml:"properties"`
+	Cases      []junitCase      `xml:"testcase"`
+}
+
+type junitProperties struct {
+	Properties []junitProperty `xml:"property"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 type junitCase struct {
@@ -98,6 +108,14 @@ func WriteJUnit(w io.Writer, r *report.Report) error {
 			name = row.Dialect
 		}
 		named(name).add(r, row, cmp.Or(shared[row], deref(row.Error)))
+	}
+	for _, t := range r.Triggers {
+		s := named(t.Skill)
+		if s.Properties == nil {
+			s.Properties = &junitProperties{}
+		}
+		name := strings.TrimSuffix("triggers "+textfmt.Line(t.Target), " ")
+		s.Properties.Properties = append(s.Properties.Properties, junitProperty{name, t.String()})
 	}
 	if r.Gate.Result != report.GatePass && r.NotRunReason == "" && !all.red() {
 		named("gate").addGate(r.Gate)

@@ -78,6 +78,9 @@ func Facts(r *report.Report) []Fact {
 	if said := reporters.Lift(r); len(said) > 0 {
 		out = append(out, Fact{"lift", said[0], strings.Join(said[1:], " · ")})
 	}
+	if said := reporters.Triggers(r); len(said) > 0 {
+		out = append(out, Fact{"triggers", said[0], strings.Join(said[1:], " · ")})
+	}
 	if said := reporters.Seen(r); said != "" {
 		out = append(out, Fact{"power", "", said})
 	}

@@ -316,6 +316,12 @@ func (p *page) summary(r *report.Report) {
 		}
 		p.paragraph(margin{}, said, "")
 	}
+	for i, said := range reporters.Triggers(r) {
+		if i == 0 {
+			said = "triggers of " + said
+		}
+		p.paragraph(margin{}, said, "")
+	}
 	p.paragraph(margin{}, reporters.Seen(r), dim)
 	p.paragraph(margin{}, reporters.Cost(r), "")
 	p.paragraph(margin{}, r.Nightly.String(), dim)
