@@ -19,6 +19,10 @@ var workflow string
 //go:embed workflow/without-forks.yml
 var withoutForks string
 
+// Action is the address of the action in every page and workflow: a full commit, since a
+// branch or a tag can move.
+const Action = "gavel-evals/gavel/.github/actions/gavel@573b08f85da0acc7180276a8c1c26aef1d3cfa2b"
+
 // Workflow returns the text of the workflow for GitHub Actions.
 func Workflow() string { return workflow }
 

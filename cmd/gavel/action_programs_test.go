@@ -28,7 +28,12 @@ func newJobs(t *testing.T, files map[string]string) *project {
 // pushes commits files to the branch of pull request 1 and runs its job.
 func (p *project) pushes(files map[string]string) *machine {
 	p.t.Helper()
-	head := p.commit(files)
+	return p.opens(p.commit(files))
+}
+
+// opens runs the job of pull request 1 with a head that is checked out.
+func (p *project) opens(head string) *machine {
+	p.t.Helper()
 	p.forge.Push("topic", head, "maintainer")
 	p.pull(forgetest.Pull{})
 	return p.pullJob("pull_request_target", forgetest.Pull{})

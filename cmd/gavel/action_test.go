@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,7 +31,9 @@ type project struct {
 	model  string // where it answers
 	token  string // of its jobs
 	inputs map[string]string
-	cache  *cache
+	// secrets are variables of the job.
+	secrets map[string]string
+	cache   *cache
 	// lenient says that jobs which anybody can start may write to the cache of
 	// the default branch: by cache-mode, or as on older servers.
 	lenient bool
@@ -219,6 +222,7 @@ func (p *project) job(event, scope, payload string) *machine {
 		"GITHUB_JOB":          "judge",
 		"GITHUB_STEP_SUMMARY": filepath.Join(p.t.TempDir(), "summary.md"), "TOKEN": p.token,
 	}}
+	maps.Copy(m.env, p.secrets)
 	m.run(readAction(p.t))
 	return m
 }

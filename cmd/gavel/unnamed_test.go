@@ -148,7 +148,7 @@ func TestPagesShowWhatAnHTTPAgentIsMadeOf(t *testing.T) {
 	for _, tt := range []struct{ file, says, not string }{
 		{"examples/agents.md", "the agent names the commit that it runs", "in every run"},
 		{"examples/agents.md", "It is deployed after the merge only", ""},
-		{"examples/agents.md", "wait_for: 10m", ""},
+		{"examples/ci.md", "wait_for: 10m", ""},
 		{"examples/troubleshooting.md", "`agent is at …, wanted …`", "asked again in every run"},
 		{"cmd/gavel/help/run.txt", "with --base are the affected ones", "asked again by every run"},
 	} {
