@@ -66,7 +66,9 @@ func addSources(ctx context.Context, head controller.Checkout, r *report.Report)
 		case schema.DialectMatrix:
 			row.Result.Row = c.Row
 		case schema.DialectSkill:
-			row.Result.Texts = sentences(c)
+			if row.Result.Texts = sentences(c); c.Trigger != "" {
+				row.Result = nil // a query is not an eval
+			}
 		}
 	}
 	return nil
