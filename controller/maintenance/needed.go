@@ -122,6 +122,7 @@ func (r Roots) cases(ctx context.Context, s controller.Checkout) (cases, error) 
 	prepared, err := controller.Prepare(ctx, controller.Request{
 		Head: s, Making: r.Making, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
 		HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
+		Lift:       true,                                            // which a flag may have asked for
 		ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
 	})
 	if err != nil {

@@ -131,3 +131,42 @@ func told(prompts map[string]string, needed []plan.Digests) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// TestControlsAreNeeded: a run of a skill without it stays, although the settings do not
+// ask for one: --lift may have.
+func TestControlsAreNeeded(t *testing.T) {
+	dir := t.TempDir()
+	err := gitrepo.Create(t.Context(), dir, []gitrepo.NewCommit{{Branch: "main", Message: "main", Write: map[string][]byte{
+		"gavel.yaml":                []byte("version: 1\ntargets: {coder: {provider: command, argv: [sh, run.sh], inputs: [run.sh]}}\nskills: {target: coder}\n"),
+		"run.sh":                    []byte("true\n"),
+		"skills/a/SKILL.md":         []byte("---\nname: a\n---\n"),
+		"skills/a/evals/evals.json": []byte(`{"evals": [{"id": 1, "prompt": "Open.", "assertions": [{"type": "contains", "value": "a"}]}]}`),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := gitrepo.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close() //nolint:errcheck // it is only read
+	hash, err := repo.Resolve(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := maintenance.Roots{
+		Repo: repo, Ledger: ledgertest.Open(t, ledger.Config{}), ConfigFile: "gavel.yaml", LookupEnv: func(string) (string, bool) { return "", false },
+		Head: state(t, repo, hash),
+	}
+	needed, err := roots.LiveDigests(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := map[string]bool{}
+	for _, d := range needed {
+		digests[d.E] = true
+	}
+	if len(digests) != 2 {
+		t.Errorf("%d executions are needed, want one with the skill and one without", len(digests))
+	}
+}

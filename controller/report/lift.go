@@ -102,7 +102,11 @@ func (t *LiftTally) String() string {
 	if t == nil || t.Cases == 0 {
 		return ""
 	}
-	said := fmt.Sprintf("with the skill %s, without %s (%s points, 95 %% CI %s … %s", t.With, t.Without, points(*t.Delta), points(*t.CILow), points(*t.CIHigh))
+	said := fmt.Sprintf("with the skill %s, without %s", t.With, t.Without)
+	if t.Delta == nil || !t.Known() {
+		return said // a file of somebody else
+	}
+	said += fmt.Sprintf(" (%s points, 95 %% CI %s … %s", points(*t.Delta), points(*t.CILow), points(*t.CIHigh))
 	if *t.CILow <= 0 && *t.CIHigh >= 0 {
 		said += ": may be noise"
 	}

@@ -81,6 +81,17 @@ func TestLift(t *testing.T) {
 	}
 }
 
+// TestLiftOfAFile: a file may have less than a run writes.
+func TestLiftOfAFile(t *testing.T) {
+	r, err := ReadResults([]byte(`{"cases": [{"key": "a", "verdict": "pass"}], "lift": {"cases": 2, "with": {"passed": 2, "runs": 2}, "without": {"passed": 0, "runs": 2}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := CompareResults(r, r, "they are files").Lift.String(), "with the skill 2 of 2, without 0 of 2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestLiftDecidesNothing: whatever the controls are, the gate, the exit code and the
 // notices are those of the cases alone.
 func TestLiftDecidesNothing(t *testing.T) {

@@ -166,7 +166,7 @@ func judges(p *controller.Prepared, e controller.RunOptions) (cases int) {
 		return 0
 	}
 	for _, row := range p.Plan.Rows {
-		if row.Action == plan.Run || row.Action == plan.Rejudge {
+		if row.ControlOf == "" && (row.Action == plan.Run || row.Action == plan.Rejudge) {
 			cases++
 		}
 	}
