@@ -44,7 +44,7 @@ func initCommand(a *App) *cobra.Command {
 	flags.StringVar(&s.URL, "url", "", "the agent answers HTTP at this URL, such as http://127.0.0.1:8000/respond")
 	flags.StringVar(&s.Command, "command", "", `the agent is this program, such as "python agent.py"`)
 	flags.StringSliceVar(&s.Inputs, "inputs", nil, `files of this repository that the agent is made of, such as "prompts/**,agent/*.py" (default with --url: the folders prompts and agents that are there)`)
-	flags.StringVar(&s.Provider, "provider", "", "the agent is a model of this provider, such as openai, anthropic, gemini or ollama; mock, if there is none yet")
+	flags.StringVar(&s.Provider, "provider", "", "the agent is a model of this provider, such as openai, anthropic, gemini or ollama, or a coding agent, such as claude-code; mock, if there is none yet")
 	flags.StringVar(&s.Model, "model", "", "the model's name, such as llama3.2")
 	flags.StringVar(&s.BaseURL, "base-url", "", "the model's server, which speaks OpenAI's protocol, such as http://127.0.0.1:11434/v1")
 	flags.StringVar(&s.KeyEnv, "key-env", "", "environment variable with the key, such as OPENROUTER_API_KEY (default: the provider's usual one)")

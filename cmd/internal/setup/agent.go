@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
@@ -84,6 +85,7 @@ func otherwise(ctx context.Context, found *Survey, console *Console) (Agent, err
 		candidate{flags: "--url http://127.0.0.1:8000/respond", label: "an agent over HTTP"},
 		candidate{flags: `--command "python agent.py"`, label: "a program"},
 		candidate{flags: "--provider openai --model …", label: "a model"},
+		candidate{flags: "--provider claude-code", label: "a coding agent"},
 		candidate{flags: "--provider mock", label: "none yet"})
 	width := 0
 	for _, way := range ways {
@@ -106,6 +108,7 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (Agent, e
 		"over HTTP, at a URL",
 		"as a program that reads the conversation on stdin",
 		"as a model of OpenAI, Anthropic, Gemini or a server with OpenAI's protocol",
+		"as a coding agent, which works in a folder",
 		"not at all yet: begin with a mock"))
 	switch {
 	case err != nil:
@@ -124,6 +127,8 @@ func askAgent(ctx context.Context, console *Console, ways []candidate) (Agent, e
 		return askCommand(ctx, console)
 	case 2:
 		return askModel(ctx, console, "")
+	case 3:
+		return askCoder(ctx, console)
 	}
 	return Agent{Provider: config.Mock}, nil
 }
@@ -155,6 +160,24 @@ func askCommand(ctx context.Context, console *Console) (Agent, error) {
 		}
 		return Agent{Provider: config.Command, Argv: argv}, nil
 	}
+}
+
+// askCoder asks for a coding agent.
+func askCoder(ctx context.Context, console *Console) (Agent, error) {
+	names := codingagent.Names()
+	n, err := console.Choose(ctx, "Which one?", names)
+	if err != nil {
+		return Agent{}, err
+	}
+	known, _ := codingagent.Lookup(names[n])
+	agent := Agent{Provider: known.Name}
+	if known.DefaultKey() == "" {
+		if agent.Model, err = console.AskRequired(ctx, "Model", "anthropic/your-model"); err != nil {
+			return agent, err
+		}
+	}
+	agent.KeyEnv, err = console.Line(ctx, "Environment variable with the key", cmp.Or(known.DefaultKey(), keys[config.Anthropic]))
+	return agent, err
 }
 
 // askModel asks for a provider, unless it is given, and one of its models.

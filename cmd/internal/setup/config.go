@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/examples"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -68,6 +69,8 @@ func skillsText(a Answers) string {
 	switch {
 	case skills == 0:
 		return ""
+	case a.Agent.isCoder():
+		return "" // it is the default target
 	case skills == len(a.Existing) && a.Agent.Provider == config.Command:
 		return "\n# The target that runs the evals of skills: it finds the skill in the folder that it\n# starts in.\nskills: {target: " + agentName + "}\n"
 	}
@@ -138,11 +141,41 @@ func agentText(a Agent) string {
 
 `, list(a.Argv), list(a.inputs()))
 	}
+	if a.isCoder() {
+		return coderText(a)
+	}
 	return "  # The model under test.\n  agent:\n" + modelText(a) + `    temperature: 0
     # USD per million tokens, for reports and budgets:
     # price: {input: 0.15, output: 0.60}
 
 `
+}
+
+// coderText returns the lines of a coding agent.
+func coderText(a Agent) string {
+	known, _ := codingagent.Lookup(a.Provider)
+	out := "  # A coding agent. It works in a folder of its own, with the files of a case and, for\n  # the evals of a skill, with that skill.\n  agent:\n    provider: " + a.Provider + "\n"
+	if a.Model != "" {
+		out += "    model: " + quoted(a.Model) + "\n"
+	} else {
+		out += "    # Without a name the agent chooses, and what it chooses may change:\n    # model: your-model\n"
+	}
+	if a.BaseURL != "" {
+		out += "    base_url: " + quoted(a.BaseURL) + "\n"
+	}
+	if a.KeyEnv != known.DefaultKey() {
+		out += "    # The key is read from this environment variable; it is never in a file.\n    api_key_env: " + a.KeyEnv + "\n"
+	}
+	switch {
+	case known.Bounds.Turns && known.Bounds.USD:
+		out += "    # What one run may take:\n    # bounds: {turns: 30, usd: 0.75}\n"
+	case known.Bounds.Turns:
+		out += "    # What one run may take:\n    # bounds: {turns: 30}\n"
+	}
+	if known.Priced {
+		out += "    # USD per million tokens, with which a budget in money counts each request:\n    # price: {input: 3, output: 15}\n"
+	}
+	return out + "    timeout: 10m\n\n"
 }
 
 // inputs returns globs of the files that a program is built from. If they are unknown, it
@@ -241,6 +274,8 @@ const (
 	readyBranch = "    branches: [main]\n"
 	readyKey    = "      OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}\n"
 	readyEnv    = "    env:\n"
+	readyWith   = "        # with:\n"
+	readyStep   = "      - run: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
 )
 
 // workflowText returns the ready workflow with the branch and the keys of the answers.
@@ -257,5 +292,12 @@ func workflowText(a Answers) string {
 	if keys.Len() == 0 {
 		return strings.Replace(strings.Replace(out, readyKey, "      # "+strings.TrimSpace(readyKey)+"\n", 1), readyEnv, "    env: {}\n", 1)
 	}
-	return strings.Replace(out, readyKey, keys.String(), 1)
+	out = strings.Replace(out, readyKey, keys.String(), 1)
+	if agent, ok := codingagent.Lookup(a.Agent.Provider); ok {
+		out = strings.Replace(out, readyStep, readyStep+"      - run: npm install -g "+agent.Package+"\n", 1)
+		if agent.API(a.Agent.Model) == nil {
+			out = strings.Replace(out, readyWith, "        with:\n          sandbox-network: \"true\" # the agent asks its model by itself, and has the key\n", 1)
+		}
+	}
+	return out
 }

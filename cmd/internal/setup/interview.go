@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -149,6 +150,10 @@ func (f Flags) agent() (agent Agent, said bool, err error) {
 	case provider == config.Command:
 		return agent, false, mistake(`--provider command needs the program; add --command, such as --command "python agent.py"`)
 	}
+	if known, ok := codingagent.Lookup(provider); ok {
+		agent, err = coder(known, f)
+		return agent, true, err
+	}
 	agent, err = model("--", provider, f.Model, f.KeyEnv)
 	server, isServer := config.LookupPreset(provider)
 	switch {
@@ -163,6 +168,22 @@ func (f Flags) agent() (agent Agent, said bool, err error) {
 		err = mistake("--provider %s needs the address of your account; add --base-url, such as %s", provider, server.Form)
 	}
 	return agent, true, err
+}
+
+// coder returns a coding agent from flags.
+func coder(known codingagent.Agent, f Flags) (Agent, error) {
+	agent := Agent{Provider: known.Name, Model: f.Model, BaseURL: f.BaseURL, KeyEnv: cmp.Or(f.KeyEnv, known.DefaultKey())}
+	switch {
+	case agent.KeyEnv == "":
+		return agent, mistake("--provider %s needs the variable with the key of its model; add --key-env, such as --key-env ANTHROPIC_API_KEY", known.Name)
+	case known.Name == "opencode" && f.Model == "":
+		return agent, mistake("--provider %s needs a model; add --model, such as --model anthropic/your-model", known.Name)
+	case f.BaseURL != "" && known.API(f.Model) == nil:
+		return agent, mistake("%s cannot be given an address with this model; leave --base-url out", known.Name)
+	case f.BaseURL != "":
+		return agent, checkURL("--base-url", f.BaseURL)
+	}
+	return agent, nil
 }
 
 // Agent reports whether the flags say anything about the agent or the judge.
@@ -189,7 +210,7 @@ var providerChoices = []string{config.OpenAI, config.Anthropic, config.Gemini}
 func model(prefix, provider, name, key string) (Agent, error) {
 	server, isServer := config.LookupPreset(provider)
 	if keys[provider] == "" && !isServer {
-		known := slices.Concat(providerChoices, config.PresetNames(), []string{config.HTTP, config.Command, config.Mock})
+		known := slices.Concat(providerChoices, config.PresetNames(), codingagent.Names(), []string{config.HTTP, config.Command, config.Mock})
 		hint := cmp.Or(suggest.DidYouMean(provider, known), "write one of "+strings.Join(known, ", ")+"; a server that speaks OpenAI's protocol is openai with --base-url")
 		return Agent{}, mistake("%sprovider %q is not known; %s", prefix, provider, hint)
 	}

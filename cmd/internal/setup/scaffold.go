@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/safefile"
+	"github.com/gavel-evals/gavel/controller/target/codingagent"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -48,6 +49,12 @@ type Agent struct {
 func (a Agent) IsModel() bool {
 	_, isServer := config.LookupPreset(a.Provider)
 	return isServer || slices.Contains([]string{config.OpenAI, config.Anthropic, config.Gemini}, a.Provider)
+}
+
+// isCoder reports whether the agent is a coding agent that Gavel knows how to start.
+func (a Agent) isCoder() bool {
+	_, ok := codingagent.Lookup(a.Provider)
+	return ok
 }
 
 // Answers determine the content of the first files.

@@ -24,6 +24,8 @@ var agents = map[string]setup.Agent{
 	"form":    {Provider: config.HTTP, URL: "http://127.0.0.1:8000/ask", Ask: "question", Answer: "answer"},
 	"preset":  {Provider: "ollama", Model: "llama3.2:3b"},
 	"account": {Provider: "azure", Model: "gpt", BaseURL: "https://shop.openai.azure.com/openai/v1", KeyEnv: "AZURE_OPENAI_API_KEY"},
+	"coder":   {Provider: "claude-code", KeyEnv: "ANTHROPIC_API_KEY"},
+	"other":   {Provider: "opencode", Model: "openai/gpt", BaseURL: "https://models.example", KeyEnv: "KEY"},
 	"mock":    {Provider: config.Mock},
 }
 
@@ -100,6 +102,8 @@ func isReady(t *testing.T, name string, noForks bool) {
 			Agent: setup.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &setup.Agent{KeyEnv: "B_KEY"},
 		}},
 		{"    env: {}\n", setup.Answers{Agent: setup.Agent{Provider: config.HTTP}}},
+		{"      - run: npm install -g @anthropic-ai/claude-code\n", setup.Answers{Agent: setup.Agent{Provider: "claude-code"}}},
+		{"        with:\n          sandbox-network: \"true\" # ", setup.Answers{Agent: setup.Agent{Provider: "copilot"}}},
 	} {
 		tt.a.NoForks = noForks
 		tt.a.Workflow, tt.a.Branch, tt.a.Definitions, tt.a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
