@@ -290,9 +290,10 @@ func workflowText(a Answers) string {
 		fmt.Fprintf(&keys, "      %s: ${{ secrets.%[1]s }}\n", name)
 	}
 	if keys.Len() == 0 {
-		return strings.Replace(strings.Replace(out, readyKey, "      # "+strings.TrimSpace(readyKey)+"\n", 1), readyEnv, "    env: {}\n", 1)
+		out = strings.Replace(strings.Replace(out, readyKey, "      # "+strings.TrimSpace(readyKey)+"\n", 1), readyEnv, "    env: {}\n", 1)
+	} else {
+		out = strings.Replace(out, readyKey, keys.String(), 1)
 	}
-	out = strings.Replace(out, readyKey, keys.String(), 1)
 	if agent, ok := codingagent.Lookup(a.Agent.Provider); ok {
 		out = strings.Replace(out, readyStep, readyStep+"      - run: npm install -g "+agent.Package+"\n", 1)
 		if agent.API(a.Agent.Model) == nil {
