@@ -95,15 +95,16 @@ func isReady(t *testing.T, name string, noForks bool) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		want string
-		a    setup.Answers
+		want  string
+		lines int // other than the ready workflow's
+		a     setup.Answers
 	}{
-		{"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n", setup.Answers{
+		{"      A_KEY: ${{ secrets.A_KEY }}\n      B_KEY: ${{ secrets.B_KEY }}\n", 3, setup.Answers{
 			Agent: setup.Agent{Provider: config.OpenAI, KeyEnv: "A_KEY"}, Judge: &setup.Agent{KeyEnv: "B_KEY"},
 		}},
-		{"    env: {}\n", setup.Answers{Agent: setup.Agent{Provider: config.HTTP}}},
-		{"      - run: npm install -g @anthropic-ai/claude-code\n", setup.Answers{Agent: setup.Agent{Provider: "claude-code"}}},
-		{"        with:\n          sandbox-network: \"true\" # ", setup.Answers{Agent: setup.Agent{Provider: "copilot"}}},
+		{"    env: {}\n", 3, setup.Answers{Agent: setup.Agent{Provider: config.HTTP}}},
+		{"      - run: npm install -g @anthropic-ai/claude-code\n", 3, setup.Answers{Agent: setup.Agent{Provider: "claude-code", KeyEnv: "ANTHROPIC_API_KEY"}}},
+		{"        with:\n          sandbox-network: \"true\" # ", 5, setup.Answers{Agent: setup.Agent{Provider: "copilot", KeyEnv: "COPILOT_GITHUB_TOKEN"}}},
 	} {
 		tt.a.NoForks = noForks
 		tt.a.Workflow, tt.a.Branch, tt.a.Definitions, tt.a.Format = true, "trunk", "test_definitions", schema.DialectEvalcase
@@ -118,8 +119,8 @@ func isReady(t *testing.T, name string, noForks bool) {
 				changed++
 			}
 		}
-		if changed == 0 || changed > 3 {
-			t.Errorf("%d lines are not the ready workflow's", changed)
+		if changed != tt.lines {
+			t.Errorf("%d lines are not the ready workflow's, want %d", changed, tt.lines)
 		}
 	}
 }
