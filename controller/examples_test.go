@@ -22,7 +22,7 @@ import (
 func TestDigestsOfTheExamples(t *testing.T) {
 	var list strings.Builder
 	list.WriteString("# The first 16 digits of the digests E, J and D of every case of the examples.\n")
-	for _, name := range []string{"agentv", "domain", "evalcase", "evaluators", "matrix", "promptval", "testcase"} {
+	for _, name := range []string{"agentv", "domain", "evalcase", "evaluators", "matrix", "promptval", "skills", "testcase"} {
 		writeDigests(t, &list, name, filepath.Join("../examples", name))
 	}
 	base, change, err := examples.Mixed()
