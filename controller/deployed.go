@@ -86,6 +86,32 @@ func (p *Prepared) rebuiltFor(r plan.Row) string {
 	return ""
 }
 
+// VersionsAtBase returns the versions that base's stored verdicts came from, by the targets
+// of head that are built from other files and name a version that is not a commit. The error
+// is the ledger's.
+func (p *Prepared) VersionsAtBase(ctx context.Context) (map[string][]string, error) {
+	versions := map[string][]string{}
+	if p.req.Ledger == nil || p.req.Base == nil {
+		return versions, nil
+	}
+	for _, r := range p.Plan.Rows {
+		name := p.rebuiltFor(r)
+		if name == "" || name != p.baseTarget(r) || p.req.Base.Config.Targets[name].Revision != config.RevisionAny {
+			continue
+		}
+		executions, _, err := p.req.Ledger.Executions(ctx, p.baseScope(name), r.BaseDigests.E)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range executions {
+			if v := x.Transcript.Revision; v != "" && !slices.Contains(versions[r.Target], v) {
+				versions[r.Target] = append(versions[r.Target], v)
+			}
+		}
+	}
+	return versions, nil
+}
+
 // addUnasked records the reason why base has no verdict of cases whose agent is not
 // available in base's state.
 func (e *execution) addUnasked() {

@@ -38,7 +38,7 @@ type agent struct {
 func deploymentNotices(r deploymentRun) []report.Notice {
 	agents := map[string]*agent{}
 	for _, row := range r.Input.Plan.Rows {
-		if !row.Unversioned || row.Head == nil {
+		if !row.Unversioned || row.Head == nil || r.Config.Targets[row.Target].Revision == config.RevisionAny {
 			continue
 		}
 		a := agents[row.Target]

@@ -24,6 +24,8 @@ type execution struct {
 	p    *Prepared
 	host Host
 	opts RunOptions
+	// atBase are the versions that base's verdicts came from, see [Prepared.VersionsAtBase].
+	atBase map[string][]string
 	// in is the input of the report.
 	in *report.Input
 }
@@ -40,6 +42,10 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	p = p.withoutUnneeded(opts)
 	e := &execution{p: p, host: host, opts: opts}
 	if err := e.loadStored(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if e.atBase, err = p.VersionsAtBase(ctx); err != nil {
 		return nil, err
 	}
 	j := e.newJudging()

@@ -197,9 +197,13 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 		return run.Config{}, err
 	}
 	e := j.e
+	var atBase map[string][]string
+	if b.side == j.head {
+		atBase = e.atBase
+	}
 	return run.Config{
 		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: e.host.Programs(b.side.Checkout), Targets: targets, Roles: b.side.Config.Roles.Targets(),
-		Budget: j.budget, Revision: revision(b.side.Commit), Scrub: e.p.Scrub(), Record: e.recorder(),
+		Budget: j.budget, Revision: revision(b.side.Commit), AtBase: atBase, Scrub: e.p.Scrub(), Record: e.recorder(),
 		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, nil
 }

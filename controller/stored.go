@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 )
@@ -180,7 +181,7 @@ func (p *planner) setReuseSince() {
 	for i := range p.out.Plan.Rows {
 		row := &p.out.Plan.Rows[i]
 		t := p.req.Head.Config.Targets[row.Target]
-		row.Unversioned = t.Unversioned()
+		row.Unversioned, row.Named = t.Unversioned(), t.Revision == config.RevisionAny
 		again := p.req.Fresh != nil || row.Unversioned && t.Reuse == nil
 		row.Repeated = again || p.out.readScope(p.req.HeadTrust, p.req.Head.Config, row.Target).Nothing
 		if row.Action != plan.Run || !again {
@@ -222,6 +223,9 @@ func (p *planner) whyPassed(row plan.Row) *plan.Reason {
 	if p.req.Fresh != nil {
 		reason := *p.req.Fresh
 		return &reason
+	}
+	if p.req.Head.Config.Targets[row.Target].Revision == config.RevisionAny {
+		return &plan.Reason{Part: "revision", File: p.req.ConfigFile, Message: fmt.Sprintf("another version of target %s may be deployed", row.Target)}
 	}
 	return &plan.Reason{
 		Part: "revision", File: p.req.ConfigFile,

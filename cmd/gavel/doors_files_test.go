@@ -420,3 +420,11 @@ req = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", 
 said = json.load(urllib.request.urlopen(req))["choices"][0]["message"]["content"]
 print(json.dumps({"type": "result", "subtype": "success", "is_error": False, "result": said, "total_cost_usd": 0.01, "usage": {"input_tokens": 1, "output_tokens": 1}}))
 `
+
+// ownVersion is the version of an agent that names one of its own.
+func ownVersion(head bool) string {
+	if head {
+		return "1.4.2"
+	}
+	return "1.4.1"
+}

@@ -456,6 +456,21 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		unlike: keyboard,
 	},
 	{
+		name: "an agent with a version of its own gets worse", base: withAgent("url: MODELS/agent, revision: {reply: any}", "30"), judged: true,
+		head: map[string]string{"prompts/system.md": "60"}, agent: days, version: ownVersion,
+		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},
+	},
+	{
+		name: "base's agent with a version of its own is still deployed", base: withAgent("url: MODELS/agent, revision: {reply: any}", "30"), judged: true,
+		head: map[string]string{"prompts/system.md": "60"}, agent: func(string, bool) string { return "30 days" }, version: func(bool) string { return "1.4.1" },
+		want: outcome{gate: "undetermined", reason: "1 case ended in an error", cases: map[string]string{key("window"): "error error"}},
+	},
+	{
+		name: "a case is added for an agent with a version of its own", base: withAgent("url: MODELS/agent, revision: {reply: any}", "30"), judged: true,
+		head: map[string]string{at("other"): asks("other", "And gloves?", "30 days")}, agent: func(string, bool) string { return "30 days" }, version: func(bool) string { return "1.4.1" },
+		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{key("other"): "pass new"}},
+	},
+	{
 		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},

@@ -52,6 +52,9 @@ type scenario struct {
 	answer func(prompt string, n int) string
 	// agent answers for an HTTP agent: as head does once it is deployed, else as base does.
 	agent func(prompt string, head bool) string
+	// version is the version that such an agent names in the place of its commit, as head
+	// does once it is deployed.
+	version func(head bool) string
 	// atHead is such an agent's reply to the n-th call, from 1, once head's is
 	// deployed; agent replies if it is nil or returns "".
 	atHead func(n int) string
@@ -827,6 +830,9 @@ func (m *models) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if other := m.s.atHead(int(m.visits.Add(1))); other != "" {
 				said = other
 			}
+		}
+		if m.s.version != nil {
+			commit = m.s.version(head)
 		}
 		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, said, commit)
 		return

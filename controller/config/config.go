@@ -42,6 +42,7 @@ const (
 	RevisionNone     = "none"         // nothing
 	RevisionReply    = "reply"        // it says so in its replies
 	RevisionTemplate = "url_template" // the URL names it
+	RevisionAny      = "any"          // its replies name a version that is not a commit
 )
 
 // A Config is a checked gavel.yaml with its defaults filled in. Fields for times and
@@ -239,7 +240,7 @@ type Target struct {
 	// Implied says that a command target names no inputs. If its command line names no
 	// file either, it is built from the whole repository.
 	Implied bool `json:",omitempty"`
-	// Revision is none, reply or url_template.
+	// Revision is none, reply, url_template or any.
 	Revision    string
 	URLTemplate string
 	WaitFor     time.Duration
@@ -296,9 +297,11 @@ func (t Target) RunsProgram() bool { return t.Provider == Command || t.Started()
 // Port is the place of the port in the settings of an agent that Gavel starts.
 const Port = "{port}"
 
-// Unversioned reports whether the version that answers is unknown: the agent runs
-// whatever is deployed, and does not report its version.
-func (t Target) Unversioned() bool { return t.Provider == HTTP && t.Revision == RevisionNone }
+// Unversioned reports whether no commit is known that answers: the agent runs whatever is
+// deployed, and reports no version or one that is not a commit.
+func (t Target) Unversioned() bool {
+	return t.Provider == HTTP && (t.Revision == RevisionNone || t.Revision == RevisionAny)
+}
 
 // Deployed reports whether the target answers as it is deployed now, whatever commit is
 // judged: an agent of unknown version, or one behind the protocol of a model.

@@ -120,7 +120,7 @@ type targetForm struct {
 		Output float64 `json:"output"`
 	} `json:"price"`
 	Inputs       []string   `json:"inputs"`
-	Revision     string     `json:"revision"`
+	Revision     revision   `json:"revision"`
 	URLTemplate  string     `json:"url_template"`
 	WaitFor      duration   `json:"wait_for"`
 	SystemPrompt promptForm `json:"system_prompt"`
@@ -134,6 +134,22 @@ type targetForm struct {
 	AcceptsPrompt    *bool      `json:"accepts_prompt"`
 	AcceptsImages    *bool      `json:"accepts_images"`
 	Reuse            *reuseForm `json:"reuse"`
+}
+
+// revision is the name of a way, or {reply: any}.
+type revision string
+
+// UnmarshalJSON reads either form.
+func (r *revision) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, (*string)(r)) == nil {
+		return nil
+	}
+	var form struct {
+		Reply revision `json:"reply"`
+	}
+	err := json.Unmarshal(raw, &form)
+	*r = form.Reply
+	return err
 }
 
 // promptForm is a text, or the name of a file.
@@ -342,7 +358,7 @@ func (f targetForm) target(name string) Target {
 		Parameters: f.parameters(), Argv: f.Argv, Env: f.Env, PromptArgument: f.Prompt == "argument", TakesRow: f.Row, Path: f.Path, Bounds: f.Bounds,
 		Timeout: time.Duration(f.Timeout), Concurrency: f.Concurrency,
 		RequestsPerMinute: f.RequestsPerMinute, TokensPerMinute: f.TokensPerMinute,
-		Inputs: f.Inputs, Revision: f.Revision, URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
+		Inputs: f.Inputs, Revision: string(f.Revision), URLTemplate: f.URLTemplate, WaitFor: time.Duration(f.WaitFor),
 		HTTP:  f.format(),
 		Tools: f.Tools, MaxTurns: f.MaxTurns, EndsConversation: f.EndsConversation, AcceptsPrompt: f.AcceptsPrompt, AcceptsImages: f.AcceptsImages,
 	}

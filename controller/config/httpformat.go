@@ -191,7 +191,7 @@ func (k *checker) reply(t Target, at func(...any) []any) {
 	if paths.Text == "" {
 		k.Fail("missing-field", "`reply` does not say where the agent's text is", "add text: $.output, say", at("reply")...)
 	}
-	if t.Revision == RevisionReply && paths.Revision == "" {
+	if (t.Revision == RevisionReply || t.Revision == RevisionAny) && paths.Revision == "" {
 		k.Fail("missing-field", "`revision: reply` needs the place of the revision in the reply", "add revision: $.version, say, to reply", at("revision")...)
 	}
 }

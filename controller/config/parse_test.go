@@ -326,6 +326,8 @@ func TestProblems(t *testing.T) {
 		{target("provider: http, inputs: [a], url: \"http://127.0.0.1:{port}/\", start: {argv: [x]}, env: [\"A=b\"]"), "3:95 bad-variable", "name of an environment variable"},
 		{target("provider: http, url: \"https://agent.example/\", env: [A]"), "3:54 foreign-field", "add start"},
 		{target("provider: command, argv: [x], inputs: [a], start: {argv: [y]}"), "3:50 foreign-field", "field of http"},
+		{target("provider: http, url: https://h, revision: {reply: some}"), "3:57 wrong-value", "any"},
+		{target("provider: http, url: https://h, revision: {reply: any}, reply: $.text"), "3:39 missing-field", "add revision: $.version"},
 		{target("provider: openai, model: m, revision: reply"), "3:35 foreign-field", "field of http"},
 		{target("provider: command, argv: [x]"), "3:3 implied-inputs", `"t" has no|inputs: ["prompts/**"]`},
 		{target("provider: command, argv: [x], inputs: [../y]"), "3:46 path-escapes", "../y"},

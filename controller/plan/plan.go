@@ -204,6 +204,8 @@ type Row struct {
 	// Unversioned means that the agent's version is unknown: a stored result of the
 	// case may come from another version.
 	Unversioned bool
+	// Named means that the agent's replies name its version, although it is not a commit.
+	Named bool
 	// Repeated means that head is executed again although a stored result could be
 	// used, for example because the agent's version is unknown. Then a difference to
 	// base may be chance although both sides execute the same.

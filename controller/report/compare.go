@@ -294,7 +294,7 @@ func (in *Input) row(p pair) Row {
 		row.AsksNothing = p.plan.Head != nil && p.plan.Head.AsksNothing
 		row.NoThreshold, row.Attempts, row.Comparison = p.head.Result.NoThreshold, p.head.Result.Attempts, p.head.Result.Comparison
 		row.PassShare = p.head.Result.PassShare
-		row.UnknownVersion = p.plan.Unversioned
+		row.UnknownVersion = p.plan.Unversioned && !p.plan.Named
 		if p.plan.Unversioned && p.head.Reused && !p.head.Judged.IsZero() {
 			row.JudgedAt = &p.head.Judged
 		}

@@ -35,6 +35,8 @@ type callConfig struct {
 	Limits map[string]*limit.Limiter
 	// Revision is the commit that a deployed agent must name; empty for a working tree.
 	Revision string
+	// AtBase are the versions that base's verdicts came from, see [Config.AtBase].
+	AtBase map[string][]string
 	// Began is the start of the run, from which agents have time to be deployed.
 	Began time.Time
 	// Apart bounds the time that a half of a pair waits for the other one.
@@ -176,7 +178,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	amount := callCost(s.reserved.Amount, t, s.reply.Usage, s.err)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		s.err = checkRevision(t, c.cfg.Revision, s.reply)
+		s.err = checkRevision(t, c.cfg.Revision, c.cfg.AtBase[name], s.reply)
 	}
 	if s.err != nil {
 		c.spent = c.spent.Add(s.reply.Usage) // although it is useless

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -255,6 +256,9 @@ func (c *conversation) addReply(reply target.Reply) {
 	c.add(reply.Messages...)
 	t.Model = cmp.Or(reply.Model, t.Model)
 	t.Finish = reply.Finish
+	if c.target.Config.Revision == config.RevisionAny {
+		t.Revision = reply.Revision
+	}
 	// The instructions reported by an agent are the ones that it used.
 	t.System = cmp.Or(reply.System, t.System)
 	if len(reply.Tools) > 0 {

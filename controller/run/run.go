@@ -79,6 +79,9 @@ type Config struct {
 	// Revision is the commit that a deployed agent must name if its target requires
 	// that; empty for a working tree.
 	Revision string
+	// AtBase are the versions that base's verdicts came from, by targets of head that name a
+	// version that is not a commit and whose inputs differ: head's agent has another one.
+	AtBase map[string][]string
 	// Scrub removes secrets from replies before they are kept. Defaults to no change.
 	Scrub func(string) string
 	// Record, when set, receives every reply of the named target, including stored
@@ -192,7 +195,7 @@ type runner struct {
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
 	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
-	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Began: cfg.Clock.Now(), Apart: cfg.Apart, Clock: cfg.Clock}
+	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, AtBase: cfg.AtBase, Began: cfg.Clock.Now(), Apart: cfg.Apart, Clock: cfg.Clock}
 	r.calls.Target = func(name string) (target.Target, config.Target) {
 		t := cfg.Targets[name]
 		return t.Target, t.Config

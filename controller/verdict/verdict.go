@@ -92,6 +92,8 @@ type Transcript struct {
 	Kept map[string]string `json:"kept,omitempty"`
 	// Model is the model that answered, as it named itself; may be empty.
 	Model string `json:"model,omitempty"`
+	// Revision is the version that an agent named, if that is not a commit.
+	Revision string `json:"revision,omitempty"`
 	// Traced reports whether the target's tool calls are known. If it is false,
 	// evaluators of tool calls give an error rather than a zero.
 	Traced bool `json:"tool_trace"`

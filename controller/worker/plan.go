@@ -34,6 +34,8 @@ type runPlan struct {
 	sides    map[string]*side
 	ends     []func() error
 	budget   *run.Budget
+	// atBase are the versions that base's verdicts came from, for head.
+	atBase map[string][]string
 
 	// users and used are guarded by the judge's mu.
 	users, used int
@@ -102,6 +104,9 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 		return errors.Join(err, p.close())
 	}
 	p.ends = append(p.ends, end)
+	if p.atBase, err = prepared.VersionsAtBase(ctx); err != nil {
+		return errors.Join(err, p.close())
+	}
 	p.prepared, p.sessions = prepared, map[string]*session{}
 	p.budget = p.about.budgetOf(prepared.Request().HeadTrust)
 	p.index(host)
@@ -194,9 +199,13 @@ func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.
 	used := p.sessions[key]
 	if used == nil {
 		j := p.judge
+		var atBase map[string][]string
+		if t.Side == "head" {
+			atBase = p.atBase
+		}
 		made, err := run.Begin(context.WithoutCancel(ctx), run.Config{
 			Ledger: j.cfg.Ledger, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
-			Budget: p.budget, Revision: t.Revision, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
+			Budget: p.budget, Revision: t.Revision, AtBase: atBase, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
 		})
 		if err != nil {
 			return nil, nil, err
