@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,9 +69,21 @@ type lesson struct {
 	store  *ledger.Ledger
 	budget config.Budget
 	off    bool
+	// change goes over the request before it is planned.
+	change func(*controller.Request)
 }
 
 func (l *lesson) judge(t *testing.T, trust ledger.Trust, base, head fstest.MapFS, changed ...string) *report.Report {
+	t.Helper()
+	p := l.prepare(t, trust, base, head, changed...)
+	out, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return l, nil }), controller.RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (l *lesson) prepare(t *testing.T, trust ledger.Trust, base, head fstest.MapFS, changed ...string) *controller.Prepared {
 	t.Helper()
 	cfg := settings()
 	cfg.Targets = map[string]config.Target{"coder": {Name: "coder", Provider: config.Command, Argv: []string{"coder"}}}
@@ -86,15 +99,14 @@ func (l *lesson) judge(t *testing.T, trust ledger.Trust, base, head fstest.MapFS
 		req.Base = &controller.Checkout{Commit: strings.Repeat("b", 40), FS: base, Config: cfg}
 		req.Changed = func(context.Context, []string) ([]string, error) { return changed, nil }
 	}
+	if l.change != nil {
+		l.change(&req)
+	}
 	p, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return l, nil }), controller.RunOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return p
 }
 
 func (l *lesson) asked(t *testing.T, name string, with, without int) {
@@ -193,5 +205,43 @@ func TestControlsInThePlan(t *testing.T) {
 		if n := len(rerun.Plan.Rows); n != 1+len(want)/3 {
 			t.Errorf("lift %v: a rerun of one case has %d rows", lift, n)
 		}
+	}
+}
+
+// TestControlsOfAPlanThatWaits: the estimate of a pull request that waits for an approval
+// has the calls of both sides: one at head, one at base and one without the skill.
+func TestControlsOfAPlanThatWaits(t *testing.T) {
+	l := &lesson{apprentice: &apprentice{}, store: ledgertest.Open(t, ledger.Config{})}
+	base := skillFiles()
+	edited, files := clone(base, map[string]string{"skills/a/SKILL.md": "---\nname: a\n---\nSay word, please."})
+	r, err := l.prepare(t, ledger.Trust{Level: ledger.LevelPull, Repository: "o/r", PullRequest: 1}, base, edited, files...).Preview(t.Context(), "it waits")
+	if err != nil || r.Estimate == nil || r.Estimate.Calls != 3 {
+		t.Errorf("the estimate is %+v, %v, want 3 calls", r.Estimate, err)
+	}
+}
+
+// TestControlsAreNotDoubted: a case that people have judged again is asked again, and not
+// without its skill.
+func TestControlsAreNotDoubted(t *testing.T) {
+	l := &lesson{apprentice: &apprentice{}, store: ledgertest.Open(t, ledger.Config{})}
+	l.judge(t, operator, nil, skillFiles())
+	l.asked(t, "first", 3, 2)
+	l.change = func(r *controller.Request) {
+		r.IgnoreBefore = func(string) (time.Time, plan.Reason) {
+			return time.Now().Add(time.Hour), plan.Reason{Part: "rerun", Message: "rerun requested"}
+		}
+	}
+	l.judge(t, operator, nil, skillFiles())
+	l.asked(t, "again", 3, 0)
+}
+
+// TestControlsOfRememberedDefinitions: definitions that are planned without their cases
+// have controls, too.
+func TestControlsOfRememberedDefinitions(t *testing.T) {
+	l := &lesson{apprentice: &apprentice{}, store: ledgertest.Open(t, ledger.Config{}), change: (*controller.Request).ScanHead}
+	r := l.judge(t, operator, nil, skillFiles())
+	l.asked(t, "three cases and two prompts", 3, 2)
+	if r.Lift == nil || r.Lift.Cases != 3 {
+		t.Errorf("lift %+v", r.Lift)
 	}
 }
