@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/cmd/internal/collector"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -162,6 +163,7 @@ func (s *server) findDatabase() error {
 
 // run serves until ctx is cancelled.
 func (s *server) run(ctx context.Context) error {
+	collector.Serve()
 	if err := s.findDatabase(); err != nil {
 		return err
 	}

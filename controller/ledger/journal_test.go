@@ -161,6 +161,22 @@ func testOutbox(t *testing.T, b backend) {
 		if diff := cmp.Diff(contents, got); diff != "" {
 			t.Errorf("pending (-want +got):\n%s", diff)
 		}
+		// The same ones by their destinations, without bodies.
+		all := []string{"comment", "status", "later", "new", "other"}
+		waiting, err := k.Waiting(t.Context(), all...)
+		k.check(err)
+		var some []ledger.OutboxItem
+		for _, destination := range all {
+			for _, item := range pending {
+				if item.Destination == destination {
+					item.Body = nil
+					some = append(some, item)
+				}
+			}
+		}
+		if diff := cmp.Diff(some, waiting); diff != "" {
+			t.Errorf("waiting (-want +got):\n%s", diff)
+		}
 		return pending
 	}
 	want()

@@ -172,6 +172,29 @@ func (l *Ledger) Pending(ctx context.Context) ([]OutboxItem, error) {
 	return found, l.store.Fault("read the outbox", err)
 }
 
+// Waiting returns the unpublished items for some destinations, without their bodies: of each
+// destination the newest item, unless it is published.
+func (l *Ledger) Waiting(ctx context.Context, destinations ...string) ([]OutboxItem, error) {
+	var found []OutboxItem
+	for _, destination := range destinations {
+		err := l.store.Each(ctx, func(rows *sql.Rows) error {
+			i := OutboxItem{Destination: destination}
+			var published sql.NullInt64
+			if err := rows.Scan(&i.ID, &i.Head, &i.ContentDigest, &published); err != nil {
+				return err
+			}
+			if !published.Valid {
+				found = append(found, i)
+			}
+			return nil
+		}, "SELECT id, head, content_digest, published FROM outbox WHERE destination = ? ORDER BY id DESC LIMIT 1", destination)
+		if err != nil {
+			return nil, l.store.Fault("read the outbox", err)
+		}
+	}
+	return found, nil
+}
+
 // Receipt returns what [Ledger.MarkPublished] last stored for a destination, empty if
 // it stored nothing.
 func (l *Ledger) Receipt(ctx context.Context, destination string) (string, error) {

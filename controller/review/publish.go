@@ -43,7 +43,8 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	late, span := tracing.Start(late, "publish")
 	span.Text("gavel.head", r.head).Text("gavel.gate", string(came.report.Gate.Result))
 	defer func() { span.End(err) }()
-	pending, err := r.Ledger.Pending(late)
+	left := r.postings(late, came)
+	pending, err := r.unpublished(late, left)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 	for _, item := range pending {
 		waiting[item.Destination] = item
 	}
-	left := slices.DeleteFunc(r.postings(late, came), func(p publication) bool { return (p.isComment() || p.Notice != nil) && !wanted })
+	left = slices.DeleteFunc(left, func(p publication) bool { return (p.isComment() || p.Notice != nil) && !wanted })
 	var refused []error
 	// try posts the remaining items, once, and returns the errors of an unavailable
 	// forge.
@@ -90,6 +91,19 @@ func (r *Review) publish(ctx, late context.Context, came judgement, wanted bool)
 		r.deliver(late, slices.DeleteFunc(pending, func(i ledger.OutboxItem) bool { _, left := waiting[i.Destination]; return !left }))
 	}
 	return errors.Join(append(refused, err)...)
+}
+
+// unpublished returns the items of some publications that are in the outbox, and other
+// reviews' items if this one publishes them, too.
+func (r *Review) unpublished(ctx context.Context, own []publication) ([]ledger.OutboxItem, error) {
+	if !r.OwnOnly {
+		return r.Ledger.Pending(ctx)
+	}
+	var destinations []string
+	for _, p := range own {
+		destinations = append(destinations, p.destination())
+	}
+	return r.Ledger.Waiting(ctx, destinations...)
 }
 
 // Deliver publishes the items that earlier reviews of the repository left in the

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 )
 
 // configured is the percentage that the process began with. Until [Resume] next to nothing is
@@ -24,11 +25,19 @@ func Pace() {
 	pace(percent(0), 0)
 }
 
+// Serve has memory collected as [Pace] does, and more often while little is in use: a server
+// is idle for most of its time, and stays.
+func Serve() { serving.Store(true) }
+
+var serving atomic.Bool
+
 // percent is by how much the heap may grow beyond the live bytes before it is
 // collected again.
 func percent(live uint64) int {
 	const mib = 1 << 20
 	switch {
+	case serving.Load() && live >= 8*mib && live < 40*mib:
+		return 25
 	case live < 16*mib:
 		return 100
 	case live < 40*mib:

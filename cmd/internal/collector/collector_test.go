@@ -23,6 +23,20 @@ func TestPace(t *testing.T) {
 	await(t, 100)
 }
 
+// TestServe holds that a server collects more often while little is in use.
+func TestServe(t *testing.T) {
+	for live, want := range map[uint64][2]int{4 << 20: {100, 100}, 9 << 20: {100, 25}, 39 << 20: {50, 25}, 64 << 20: {25, 25}} {
+		if got := percent(live); got != want[0] {
+			t.Errorf("the percentage of a command is %d with %d bytes, want %d", got, live, want[0])
+		}
+		serving.Store(true)
+		if got := percent(live); got != want[1] {
+			t.Errorf("the percentage of a server is %d with %d bytes, want %d", got, live, want[1])
+		}
+		serving.Store(false)
+	}
+}
+
 // TestResume sets what the process began with. A collection that has begun may set the
 // percentage of its pace in between.
 func TestResume(t *testing.T) {
