@@ -118,3 +118,33 @@ func withTriggers(word string) map[string]string {
 		"skills/csv/evals/triggers.json": `[{"query": "Sum tables", "should_trigger": true}, {"query": "Say hello", "should_trigger": false}]`,
 	}
 }
+
+// TestTheTriggerListOfThePage reads the list that the page of the format shows, and finds the
+// case that it names.
+func TestTheTriggerListOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../examples/formats/skill.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "**Trigger lists**")
+	_, list, _ := strings.Cut(rest, "```json\n")
+	list, _, _ = strings.Cut(list, "```")
+	const key = "skills/csv-report/trigger-queries#what-is-a-csv-file"
+	if !strings.Contains(rest, "`"+key+"`") {
+		t.Errorf("the page does not name %s", key)
+	}
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{
+		"gavel.yaml":                 "version: 1\ntargets: {coder: {provider: command, argv: [sh, run.sh], inputs: [run.sh]}}\nskills: {target: coder}\n",
+		"run.sh":                     "true\n",
+		"skills/csv-report/SKILL.md": "---\nname: csv-report\ndescription: Sums up tables.\n---\n",
+		"skills/csv-report/evals/trigger-queries.json": list,
+	})
+	if stdout, stderr, code := gavel(t, dir, "validate", "--strict"); code != exitPass || !strings.Contains(stdout+stderr, "1 definition, 2 cases") {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+	if stdout, stderr, code := gavel(t, dir, "plan", "--json"); code != exitPass || !strings.Contains(stdout, key) {
+		t.Errorf("%d: %s%s", code, stdout, stderr)
+	}
+}

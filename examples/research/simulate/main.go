@@ -2,7 +2,8 @@
 // truth only the simulation knows; simulation/table.txt keeps the result. With
 // -pipeline it prints the results of the whole pipeline for such pull requests, which
 // rehearsal/table.txt keeps, and with -power what package power states about suites, next
-// to what is true, which statements/table.txt keeps.
+// to what is true, which statements/table.txt keeps. With -triggers it prints how often a
+// trigger list says that a skill got worse, which triggers/table.txt keeps.
 package main
 
 import (
@@ -17,14 +18,16 @@ import (
 	"github.com/gavel-evals/gavel/examples/research/rehearsal"
 	"github.com/gavel-evals/gavel/examples/research/simulation"
 	"github.com/gavel-evals/gavel/examples/research/statements"
+	"github.com/gavel-evals/gavel/examples/research/triggers"
 )
 
 func main() {
 	only := flag.String("only", "", "sections to print, such as null,drift; all by default")
 	pipeline := flag.Bool("pipeline", false, "judge pull requests with the whole pipeline, a ledger and a model server")
 	stated := flag.Bool("power", false, "compare the stated with the true power of suites")
+	lists := flag.Bool("triggers", false, "decide pull requests whose skills have trigger lists")
 	flag.Parse()
-	err := table(os.Stdout, *pipeline, *stated, *only)
+	err := table(os.Stdout, *pipeline, *stated, *lists, *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
 		os.Exit(2)
@@ -32,12 +35,14 @@ func main() {
 }
 
 // table prints the table that the flags ask for.
-func table(w io.Writer, pipeline, stated bool, only string) error {
+func table(w io.Writer, pipeline, stated, lists bool, only string) error {
 	switch {
 	case pipeline:
 		return rehearse(w)
 	case stated:
 		return statements.Table(context.Background(), w, statements.Suites)
+	case lists:
+		return triggers.Table(w)
 	}
 	return simulate(w, only)
 }
