@@ -84,7 +84,7 @@ func (c Case) outcome() string {
 // check returns the line with the check of the answer.
 func (c Case) check() string {
 	if c.Contains == "" {
-		return `regex: '\S' # any answer; write what yours must say, such as contains: 30 days`
+		return `regex: '\S' # any answer; write what yours must say: contains: 30 days`
 	}
 	return "contains: " + quoted(c.Contains)
 }

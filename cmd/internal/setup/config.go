@@ -132,8 +132,8 @@ func agentText(a Agent) string {
   agent:
     provider: command
     argv: %s
-    # The files that it is built from: a change of one reruns its tests, and of any
-    # other file it does not. Name all that it reads, such as prompts.
+    # The files that it is built from: a change of one reruns its tests, and of
+    # any other file it does not. Name all that it reads, such as prompts.
     inputs: %s
     # The environment variables that it sees:
     # env: [OPENAI_API_KEY]
@@ -154,7 +154,7 @@ func agentText(a Agent) string {
 // coderText returns the lines of a coding agent.
 func coderText(a Agent) string {
 	known, _ := codingagent.Lookup(a.Provider)
-	out := "  # A coding agent. It works in a folder of its own, with the files of a case and, for\n  # the evals of a skill, with that skill.\n  agent:\n    provider: " + a.Provider + "\n"
+	out := "  # A coding agent. It works in a folder of its own, with the files of a\n  # case and, for the evals of a skill, with that skill.\n  agent:\n    provider: " + a.Provider + "\n"
 	if a.Model != "" {
 		out += "    model: " + quoted(a.Model) + "\n"
 	} else {
@@ -212,7 +212,8 @@ func httpText(a Agent) string {
 `
 	if a.Ask != "" {
 		contract = "  # Your agent.\n"
-		form = fmt.Sprintf(`    # What it takes: {{message}} is the user's last message, {{messages}} all of them.
+		form = fmt.Sprintf(`    # What it takes: {{message}} is the user's last message, {{messages}} all of
+    # them.
     body: {%s: "{{message}}"}
 `, quoted(a.Ask))
 		if a.Answer == "" {
@@ -233,10 +234,13 @@ func httpText(a Agent) string {
 %s%s    # The environment variable with its bearer token, or other headers:
     # api_key_env: AGENT_TOKEN
     # headers: {X-Token: {value_env: AGENT_TOKEN}}
-    # How Gavel knows which version is deployed; with reply, the agent's answers
-    # name the commit that it runs in metadata.revision. Stored verdicts are then
-    # reused.
+    # How Gavel knows which version is deployed. With reply, the agent's answers
+    # name the commit that it runs in metadata.revision, and stored verdicts are
+    # reused. With {reply: any} they name another version:
     # revision: reply
+    # For an agent that is not deployed: Gavel starts it, and url then has
+    # {port} in the place of its port:
+    # start: {argv: ["python3", "server.py", "{port}"]}
     timeout: 60s
 
 `, contract, quoted(a.URL), form, made)

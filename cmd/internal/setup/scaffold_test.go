@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/cmd/internal/setup"
 	"github.com/gavel-evals/gavel/controller"
@@ -29,6 +30,21 @@ var agents = map[string]setup.Agent{
 	"mock":    {Provider: config.Mock},
 }
 
+// fits holds that gavel.yaml and the tests can be read in a terminal of 80 columns.
+func fits(t *testing.T, files fstest.MapFS) {
+	t.Helper()
+	for name, file := range files {
+		if name != "gavel.yaml" && (!strings.HasPrefix(name, "tests/") || !strings.HasSuffix(name, ".yaml")) {
+			continue
+		}
+		for line := range strings.Lines(string(file.Data)) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s has a line of %d columns: %s", name, n, line)
+			}
+		}
+	}
+}
+
 // TestFilesAreStrictlyValid loads the written files, for every way of reaching an agent
 // and every format: there is not even a note.
 func TestFilesAreStrictlyValid(t *testing.T) {
@@ -40,6 +56,7 @@ func TestFilesAreStrictlyValid(t *testing.T) {
 					answers.Judge = &setup.Agent{Provider: config.OpenAI, Model: "judge-1", KeyEnv: "OPENAI_API_KEY"}
 				}
 				fsys := filesOf(t, answers)
+				fits(t, fsys)
 				cfg, problems := config.Parse("gavel.yaml", fsys["gavel.yaml"].Data)
 				found, err := load.Scan(t.Context(), fsys, load.Options{Settings: cfg.Settings()})
 				if err != nil {

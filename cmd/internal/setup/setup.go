@@ -258,7 +258,7 @@ func (s Setup) conclude(found *Survey, a Answers, out *Result) {
 			out.Notes = append(out.Notes, "the agent is taken to be made of "+strings.Join(a.Agent.Inputs, ", ")+": correct inputs in gavel.yaml, or give --inputs")
 		}
 		if a.Workflow && onLoopback(a.Agent.URL) {
-			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": write the URL of a deployed agent into gavel.yaml before you push")
+			out.Notes = append(out.Notes, "a CI job does not reach "+a.Agent.URL+": let Gavel start the agent, by start in gavel.yaml, or write the URL of a deployed one before you push")
 		}
 		for _, api := range found.AllAPIs() {
 			if api.URL == a.Agent.URL && len(api.Fields) > 0 && !api.Speaks() && a.Agent.Ask == "" {
