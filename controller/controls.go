@@ -41,15 +41,28 @@ func (p *planner) addControls() {
 }
 
 // controls returns the controls of the plan.
-func (p *Prepared) controls() []plan.Row {
-	return slices.DeleteFunc(slices.Clone(p.Plan.Rows), func(r plan.Row) bool { return r.ControlOf == "" })
+func (p *Prepared) controls() (controls []plan.Row) {
+	for i := range p.Plan.Rows {
+		if r := &p.Plan.Rows[i]; r.ControlOf != "" {
+			controls = append(controls, *r)
+		}
+	}
+	return controls
 }
 
 // withoutControls splits jobs into those of cases and of controls.
 func (p *Prepared) withoutControls(jobs []run.Job) (cases, controls []run.Job) {
-	rows := p.rowsByHead()
+	is := map[string]bool{}
+	for i := range p.Plan.Rows {
+		if r := &p.Plan.Rows[i]; r.ControlOf != "" {
+			is[r.Head.ID()] = true
+		}
+	}
+	if len(is) == 0 {
+		return jobs, nil
+	}
 	for _, j := range jobs {
-		if r := rows[j.Case.ID()]; r != nil && r.ControlOf != "" {
+		if is[j.Case.ID()] {
 			controls = append(controls, j)
 		} else {
 			cases = append(cases, j)
@@ -61,6 +74,9 @@ func (p *Prepared) withoutControls(jobs []run.Job) (cases, controls []run.Job) {
 // judgeControls judges the open controls. One whose case has no verdict is left out:
 // nothing could be compared with it. An error is reported in the place of a control alone.
 func (e *execution) judgeControls(ctx context.Context, j *judging) {
+	if len(j.controls.head)+len(j.controls.base) == 0 {
+		return
+	}
 	e.p.setNeeds(j.controls.head, nil)
 	e.p.setNeeds(nil, j.controls.base)
 	rows := e.p.rowsByHead()
