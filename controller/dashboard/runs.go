@@ -136,7 +136,8 @@ func (s *Site) costs(r *http.Request) (view, error) {
 		Runs, Total int
 		Days        []day
 		Chart       bars
-	}{len(found), total, days, chartOf(days)}
+		Unpriced    bool
+	}{len(found), total, days, chartOf(days), slices.ContainsFunc(days, func(d day) bool { return d.Unpriced > 0 })}
 	return view{Template: "costs", Title: "Costs", Body: body}, nil
 }
 

@@ -20,7 +20,14 @@ func TestCostsOfDays(t *testing.T) {
 		h.run(id, r)
 	}
 	price, nothing := 0.25, 0.0
+	const repair = "Write <code>price: {input: …, output: …}</code>"
+	cost("zeroth", 1, &price)
+	if page := get(t, h.site(dashboard.Config{}), "/costs", 200); strings.Contains(page, repair) {
+		t.Errorf("a priced run is told how to price:\n%s", page)
+	}
+	h = newHouse(t)
 	cost("first", 3, nil)
+	has(t, h.site(dashboard.Config{}), "/costs", repair)
 	page := get(t, h.site(dashboard.Config{}), "/costs", 200)
 	if !strings.Contains(page, `data-name="cost">price unknown<`) || strings.Contains(page, "<svg class=\"chart\"") {
 		t.Errorf("calls without a price are shown as\n%s", page)
