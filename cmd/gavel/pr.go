@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/files"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/notify"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
@@ -175,7 +176,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 	}
 	defer here.Close()
 	w := &workspace{Repo: here}
-	page := files.WithPaths(c.Path, files.HTML(f.html, nil))
+	page := files.WithPaths(c.Path, files.HTML(f.html, html.Options{}, nil))
 	if err := files.Check(page...); err != nil {
 		return usageError("%w", err)
 	}
@@ -213,7 +214,7 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 		err = ledger.Use(ctx, where, c.Note, func(store *ledger.Ledger) (err error) {
 			opened = true
 			if result, err = jobOn(store).Judge(ctx, event); err == nil {
-				c.writePage(context.WithoutCancel(ctx), store, result.Report, f.html)
+				c.writePage(context.WithoutCancel(ctx), store, result.Report, about(c.Env, repo, event.Number), f.html)
 			}
 			return err
 		})
@@ -236,11 +237,11 @@ func (c prApp) pullRequest(ctx context.Context, f prFlags) error {
 
 // writePage writes the report as a page and passes its path to the next steps of the
 // job. A failure to write changes no verdict.
-func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Report, file string) {
+func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Report, o html.Options, file string) {
 	if file == "" || r == nil {
 		return
 	}
-	page := files.WithPaths(c.Path, files.HTML(file, func() (report.CaseHistory, error) {
+	page := files.WithPaths(c.Path, files.HTML(file, o, func() (report.CaseHistory, error) {
 		return maintenance.Histories(ctx, store, report.HistoryRuns, nil)
 	}))
 	err := files.Write(r, page...)
@@ -250,6 +251,15 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	if err != nil {
 		c.Note(err.Error())
 	}
+}
+
+// about returns what the page of a report says it is about.
+func about(env ci.Environment, repo forge.Repo, number int) html.Options {
+	o := html.Options{RepositoryURL: env.WebURL() + "/" + repo.String(), Subject: repo.String(), At: time.Now()}
+	if number > 0 {
+		o.Subject += fmt.Sprintf("#%d", number)
+	}
+	return o
 }
 
 // retry returns the retries for an unavailable forge: nothing completes a job's open

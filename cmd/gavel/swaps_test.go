@@ -406,6 +406,12 @@ func TestASwapInTheFirstLine(t *testing.T) {
 			t.Errorf("the status says %q, want %q in it", status, line)
 		}
 		wantPage(t, page, line)
+		text, err := os.ReadFile(page)
+		for _, want := range []string{`<p class="meta">octo/demo#1 · `, `href="https://github.com/octo/demo/blob/` + c.head} {
+			if err != nil || !strings.Contains(string(text), want) {
+				t.Errorf("the page has no %q (%v)", want, err)
+			}
+		}
 	})
 	t.Run("run", func(t *testing.T) {
 		c := newPassage(t, s, columns[0])

@@ -71,9 +71,8 @@ func Summary(path string, now func() time.Time) File {
 
 // HTML returns the file with the report as one self-contained page. history reads
 // earlier verdicts of the cases; a nil history shows none.
-func HTML(path string, history func() (report.CaseHistory, error)) File {
+func HTML(path string, o html.Options, history func() (report.CaseHistory, error)) File {
 	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
-		var o html.Options
 		if history != nil {
 			var err error
 			if o.History, err = history(); err != nil {

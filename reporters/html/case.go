@@ -2,6 +2,7 @@ package html
 
 import (
 	"html/template"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/plan"
@@ -81,7 +82,7 @@ func NewCase(r *report.Report, row *report.Row, o Options) Case {
 	}
 	c.Facts = caseFacts(row)
 	if row.Detail != nil {
-		c.Turns = Turns(row.Detail.Messages)
+		c.Turns = bothSides(row.Detail)
 		c.criteria(row.Detail.Criteria, scale)
 	}
 	if row.Confirmation.Measured() {
@@ -97,6 +98,20 @@ func NewCase(r *report.Report, row *report.Row, o Options) Case {
 		}
 	}
 	return c
+}
+
+// bothSides returns the turns of a conversation, with base's last reply before head's if it
+// is another one.
+func bothSides(d *report.Detail) []Turn {
+	turns := Turns(d.Messages)
+	last := len(turns) - 1
+	if d.BaseReply == nil || last < 0 || d.Messages[last].Role != schema.RoleAssistant {
+		return turns
+	}
+	base := Turns([]schema.Message{*d.BaseReply})[0]
+	base.Number, base.Role = turns[last].Number, "at base"
+	turns[last].Role = "at head"
+	return slices.Insert(turns, last, base)
 }
 
 func score(x *float64, scale float64) string {

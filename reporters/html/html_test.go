@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dom "golang.org/x/net/html"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -167,5 +169,30 @@ func TestCasesBeyondThePage(t *testing.T) {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// TestBothSides holds that the page says what it is about and when, and shows base's reply
+// before head's where they differ.
+func TestBothSides(t *testing.T) {
+	r := reporttest.Stored(t, "regressions")
+	said := func(role, text string) schema.Message { return schema.Message{Role: role, Content: text} }
+	base := said(schema.RoleAssistant, "30 days")
+	r.Cases[0].Detail = &report.Detail{Messages: []schema.Message{said(schema.RoleUser, "How long?"), said(schema.RoleAssistant, "60 days")}, BaseReply: &base}
+	text := render(t, r, Options{Subject: "octo/<demo>#7", At: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)})
+	for _, want := range []string{
+		"octo/&lt;demo&gt;#7 · 1 March 2026, 09:05 UTC",
+		`<span class="role">at base</span><div class="said">30 days</div>`, `<span class="role">at head</span><div class="said">60 days</div>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Index(text, "at base") > strings.Index(text, "at head") {
+		t.Error("head's reply comes before base's")
+	}
+	r.Cases[0].Detail.BaseReply = nil
+	if text := render(t, r, Options{}); strings.Contains(text, "at head") || strings.Contains(text, "UTC</p>") {
+		t.Error("a page without base's reply, a subject and a date has them")
 	}
 }

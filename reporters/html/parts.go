@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
@@ -30,6 +31,10 @@ type Options struct {
 	// RepositoryURL is the page of the repository on its forge. If it is known, files
 	// link to it.
 	RepositoryURL string
+	// Subject names what was judged, such as octo/demo#7, and At is when. The page begins
+	// with what is set.
+	Subject string
+	At      time.Time
 	// History has earlier judgements of the cases. A case without one has no curve.
 	History report.CaseHistory
 }

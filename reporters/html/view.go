@@ -3,6 +3,7 @@ package html
 import (
 	"html/template"
 	"iter"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
@@ -15,6 +16,8 @@ type view struct {
 	Style  template.CSS
 	Script template.JS
 
+	// About is the subject of the report with its date, as far as they are known.
+	About                    string
 	Headline, Gate, GateWord string
 	Facts                    []Fact
 	Notices                  []Notice
@@ -38,9 +41,21 @@ type caseView struct {
 	Open bool
 }
 
+func about(o Options) string {
+	var said []string
+	if o.Subject != "" {
+		said = append(said, textfmt.Line(o.Subject))
+	}
+	if !o.At.IsZero() {
+		said = append(said, o.At.UTC().Format("2 January 2006, 15:04 UTC"))
+	}
+	return strings.Join(said, " · ")
+}
+
 func newView(r *report.Report, o Options) *view {
 	sections := reporters.Arrange(r)
 	v := &view{
+		About:    about(o),
 		Headline: textfmt.Line(sections.Headline(r)),
 		Gate:     textfmt.Line(r.Gate.Reason),
 		GateWord: r.Gate.Result,
