@@ -233,7 +233,7 @@ func (f *file) heads() ([]schema.SkillHead, []schema.Input) {
 			f.problems = append(f.problems, f.doc.Problem("unreadable", "the name and the description in "+path.Join(own.dir, File)+" cannot be read", fmt.Sprintf("make it a plain file, with at most %d KiB before its body", longestHead>>10)))
 		}
 		head.Name = own.name
-		all = append([]schema.SkillHead{head}, slices.DeleteFunc(all, func(h schema.SkillHead) bool { return h.Name == own.name })...)
+		all = append([]schema.SkillHead{head}, all...) // the first of a name counts
 	}
 	slices.SortStableFunc(all, func(a, b schema.SkillHead) int { return strings.Compare(a.Name, b.Name) })
 	all = slices.CompactFunc(all, func(a, b schema.SkillHead) bool { return a.Name == b.Name })
