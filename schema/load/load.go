@@ -209,7 +209,7 @@ type loader struct {
 	prompts     *document.PromptReader
 	programs    *program.Finder
 	skills      []string // files with the evals of skills, in no definitions folder
-	catalog     func() []schema.SkillHead
+	catalog     func() (heads []schema.SkillHead, left []string)
 	dialect     string // of the files that are loaded now, see [companions]
 	out         Result
 }
@@ -388,7 +388,7 @@ type companions struct {
 	// ignored reports what .gavelignore excludes.
 	ignored func(name string, isFolder bool) bool
 	// skills are the skills that agents choose from.
-	skills func() []schema.SkillHead
+	skills func() (heads []schema.SkillHead, left []string)
 	// dialect is the one of files that gavel.yaml pins to none; empty for the one that
 	// follows from their content.
 	dialect string

@@ -108,26 +108,28 @@ func searchSkills(ctx context.Context, fsys fs.FS, most int) (found skillFiles, 
 	return found, err
 }
 
-// searchCatalog returns a function that searches the skills that agents choose from, once.
-func (l *loader) searchCatalog(ctx context.Context) func() []schema.SkillHead {
-	return sync.OnceValue(func() []schema.SkillHead {
+// searchCatalog returns a function that searches the skills that agents choose from, once,
+// and names those that are left out.
+func (l *loader) searchCatalog(ctx context.Context) func() (heads []schema.SkillHead, left []string) {
+	return sync.OnceValues(func() (heads []schema.SkillHead, left []string) {
 		found, err := searchSkills(ctx, l.fsys, mostSkillEntries)
 		if err != nil {
-			return nil // the load ends
+			return nil, nil // the load ends
 		}
-		var heads []schema.SkillHead
 		for _, dir := range found.skills {
 			file := path.Join(dir, skill.File)
 			if l.ignore.Exclude(wildcard.Path{Name: file}) || l.ignore.ExcludeAbove(file) || isInSkill(found.skills, dir) {
 				continue
 			}
-			if data, err := schema.ReadFile(l.fsys, file, 0); err == nil && ctx.Err() == nil {
-				if head, ok := skill.HeadOf(string(data), dir); ok && len(heads) < mostSkills {
-					heads = append(heads, head)
-				}
+			data, err := schema.ReadFile(l.fsys, file, 0)
+			head, ok := skill.HeadOf(string(data), dir)
+			if err != nil || !ok || len(heads) == mostSkills {
+				left = append(left, file)
+				continue
 			}
+			heads = append(heads, head)
 		}
-		return heads
+		return heads, left
 	})
 }
 

@@ -32,8 +32,9 @@ type Source struct {
 	document.Source
 	// Ignored reports the files and folders that .gavelignore excludes; nil excludes none.
 	Ignored func(name string, isFolder bool) bool
-	// Skills returns the skills of the repository; nil has an agent choose from one alone.
-	Skills func() []schema.SkillHead
+	// Skills returns the skills of the repository, and the files of those that cannot be
+	// read or are too many; nil has an agent choose from one alone.
+	Skills func() (heads []schema.SkillHead, left []string)
 }
 
 // Load compiles the evals of a file.

@@ -224,7 +224,14 @@ func (f *file) heads() ([]schema.SkillHead, []schema.Input) {
 	}
 	var all []schema.SkillHead
 	if f.Skills != nil {
-		all = slices.Clone(f.Skills())
+		heads, left := f.Skills()
+		all = slices.Clone(heads)
+		if len(left) > 0 {
+			p := f.doc.Problem("left-out", fmt.Sprintf("the agent chooses from the other skills without %d of them, such as %s", len(left), left[0]),
+				fmt.Sprintf("make each SKILL.md a plain file with at most %d KiB before its body, or name it in .gavelignore", longestHead>>10))
+			p.Severity = schema.Warning
+			f.problems = append(f.problems, p)
+		}
 	}
 	if own := f.skill; own.name != "" {
 		data, err := schema.ReadFile(f.FS, path.Join(own.dir, File), 0)

@@ -101,7 +101,7 @@ func TestTriggersHaveHeads(t *testing.T) {
 	files[triggers] = &fstest.MapFile{Data: []byte(`[{"query": "a", "should_trigger": true}]`)}
 	doc, _ := document.Open(files, triggers)
 	others := []schema.SkillHead{{Name: "pdf", Text: "another", Dir: "dist/pdf"}, {Name: "doc", Text: "d", Dir: "skills/doc"}}
-	cases, problems := skill.Load(skill.Source{Source: document.Source{FS: files, Settings: running}, Skills: func() []schema.SkillHead { return others }}, doc)
+	cases, problems := skill.Load(skill.Source{Source: document.Source{FS: files, Settings: running}, Skills: func() ([]schema.SkillHead, []string) { return others, nil }}, doc)
 	if len(problems) > 0 || len(cases) != 1 {
 		t.Fatal(problems)
 	}
