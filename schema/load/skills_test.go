@@ -236,8 +236,8 @@ func TestTheSearchEnds(t *testing.T) {
 func TestTriggersUpdate(t *testing.T) {
 	const md = "---\nname: x\ndescription: Does it all.\n---\n"
 	texts := map[string]string{
-		"skills/a/SKILL.md": md, "skills/a/run.sh": "x", "skills/a/evals/triggers.json": oneQuery, "skills/b/SKILL.md": md, "skills/b/examples/c/SKILL.md": md,
-		"node_modules/d/SKILL.md": md, "skills/a/evals/fixtures/e/SKILL.md": md, "test_definitions/x.txt": "",
+		"skills/a/SKILL.md": md, "skills/a/run.sh": "x", "skills/a/evals/triggers.json": oneQuery, "skills/b/SKILL.md": md, "skills/b/examples/c/SKILL.md": "c",
+		"node_modules/d/SKILL.md": "d", "skills/a/evals/fixtures/e/SKILL.md": "e", "test_definitions/x.txt": "",
 	}
 	settings := finding("test_definitions")
 	heads := func(c *schema.Case) (out string) {
