@@ -99,6 +99,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	}
 	site := dashboard.New(dashboard.Config{
 		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Edit:  editor.FilePage,
 		Links: func(*http.Request) []dashboard.Link { return []dashboard.Link{{Path: "/settings", Text: "Settings"}} },
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {

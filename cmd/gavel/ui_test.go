@@ -98,6 +98,13 @@ func TestUI(t *testing.T) {
 			t.Errorf("the page of the case should contain %q:\n%s", want, page)
 		}
 	}
+	edit := regexp.MustCompile(`href="/(settings/file\?[^"]*refuse\.json)">Edit<`).FindStringSubmatch(page)
+	if edit == nil {
+		t.Fatalf("the page of the case does not lead to an editor:\n%s", page)
+	}
+	if status, text := read(t, base+edit[1]); status != 200 || !strings.Contains(text, "sorry") {
+		t.Errorf("the editor of the definition is %d:\n%s", status, text)
+	}
 }
 
 // TestUIAnswersTheDocumentsCommands sends them as curl does, without a token.

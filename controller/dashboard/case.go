@@ -36,7 +36,9 @@ type caseBody struct {
 	Siblings                []caseRow
 	Samples                 []sampleView
 	MoreSamples             int
-	Definition              definition
+	// AtBase is base's last reply, if it is another one.
+	AtBase     string
+	Definition definition
 	History                 caseHistory
 }
 
@@ -99,6 +101,10 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		}
 	}
 	room := mostText
+	if d := row.Detail; d != nil && d.BaseReply != nil {
+		_, said := verdict.Thought(*d.BaseReply)
+		body.AtBase = s.clip(said, &room)
+	}
 	body.Reason, body.Error, body.Remark = s.clip(body.Reason, &room), s.clip(body.Error, &room), s.clip(body.Remark, &room)
 	scope := scopeOf(run.Run)
 	if err := s.samples(r.Context(), &body, scope, row); err != nil {
@@ -229,7 +235,9 @@ func (s *Site) clip(text string, room *int) string {
 // A definition is a file, or the part of it around a case.
 type definition struct {
 	File, About string
-	Lines       []line
+	// Edit is where it can be changed; empty for nowhere.
+	Edit  string
+	Lines []line
 	// Cut says that there are more lines.
 	Cut bool
 }
@@ -271,6 +279,9 @@ func (s *Site) definition(ctx context.Context, run *stored, row *report.Row) def
 	case err != nil:
 		out.About = "the file cannot be read: " + s.line(err.Error())
 		return out
+	}
+	if s.cfg.Edit != nil {
+		out.Edit = s.cfg.Root + s.cfg.Edit(row.File)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	first := 0

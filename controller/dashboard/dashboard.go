@@ -32,6 +32,8 @@ type Config struct {
 	// Files opens the files of a commit, or of the working tree, so that definitions
 	// are shown. Defaults to showing none.
 	Files func(ctx context.Context, commit string) (fs.FS, error)
+	// Edit returns the address below Root where a definition is edited. Defaults to none.
+	Edit func(file string) string
 	// Hide removes secrets from every text. Defaults to [redact.Text].
 	Hide func(string) string
 	// Root is the path before all addresses on the pages, such as /r/shop. A caller

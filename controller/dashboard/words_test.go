@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // TestCostsOfDays holds that what has no price is not shown as free, and that the chart
@@ -57,5 +60,20 @@ func TestPagesOfErrors(t *testing.T) {
 		if !strings.Contains(page, tt.want) || !strings.Contains(page, `<a href="/r/octo/demo/">To the runs</a>`) {
 			t.Errorf("%s says\n%s", tt.path, page)
 		}
+	}
+}
+
+// TestWhatBaseSaid holds that a case whose answer differs from base's shows both.
+func TestWhatBaseSaid(t *testing.T) {
+	h := newHouse(t)
+	r := reporttest.Stored(t, "regressions")
+	r.Cases[0].Detail = &report.Detail{
+		Messages:  []schema.Message{{Role: schema.RoleAssistant, Content: "60 days"}},
+		BaseReply: &schema.Message{Role: schema.RoleAssistant, Content: "<think>The policy.</think>30 <b>days</b>"},
+	}
+	h.run("r", r)
+	page := get(t, h.site(dashboard.Config{}), "/runs/r/case?name="+url.QueryEscape(r.Cases[0].Name()), 200)
+	if !strings.Contains(page, `<h2>What base said</h2><div class="said">30 &lt;b&gt;days&lt;/b&gt;</div>`) || !strings.Contains(page, "60 days") {
+		t.Errorf("the page does not show both answers:\n%s", page)
 	}
 }

@@ -90,6 +90,9 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 	around(w, r, dashboard.Page{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
 }
 
+// FilePage returns the address of the page that edits a file, below the root of the pages.
+func FilePage(file string) string { return definition.PathWithQuery("/settings/file", "path", file) }
+
 // address returns the path of a page with its parameters.
 func (s *Store) address(path string, pairs ...string) string {
 	return s.cfg.Root + definition.PathWithQuery(path, pairs...)
