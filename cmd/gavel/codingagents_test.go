@@ -94,10 +94,14 @@ func TestClaudeCode(t *testing.T) {
 		t.Errorf("the model was asked %v", asked)
 	}
 	n.gavel(exitPass, []string{"explain", "made.eval#works"}, "made.txt", "Write", " | made.txt home:")
+	n.gavel(exitPass, []string{"explain", "made.eval#breaks"}, "The newest run has no verdict of it: target coder: claude-code: it says that it failed: error_max_turns")
+	n.gavel(exitPass, []string{"explain", "made.eval#works", "--json"}, `"key": "made.eval#works"`)
 	stdout, _, _ := n.call(t, "run", "--json", "--sandbox-path", path)
 	if strings.Contains(stdout, real) {
 		t.Errorf("the key is in the report:\n%s", stdout)
 	}
+	gittest.Commit(t, n.checkout, map[string]string{"test_definitions/made.eval.yaml": "tests: [{id: breaks, input: another, assertions: [{type: contains, value: x}]}]\n"})
+	n.gavel(exitPass, []string{"explain", "made.eval#breaks"}, "No verdict is stored for this state: run it with gavel run.")
 }
 
 // TestAgentsAskThroughGavel: an agent that can be given an address has neither network nor

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -35,6 +36,9 @@ type Case struct {
 	Usage      verdict.Usage   `json:"usage"`
 	CostUSD    *float64        `json:"cost_usd"`
 	Evaluator  []Evaluator     `json:"evaluators"`
+	// Error is why the newest run has no verdict of this state; empty if it has one, or is
+	// about another state.
+	Error string `json:"error,omitempty"`
 
 	scale float64 // the scale of shown scores
 }
@@ -104,7 +108,40 @@ func Explain(ctx context.Context, store *ledger.Ledger, row plan.Row) (Case, err
 		out.Evaluator = append(out.Evaluator, Evaluator{ev.Name, ev.Spec.Kind(), ev.Spec, ev.Rule})
 	}
 	out.scale = c.Traits().Scale
-	return out, out.read(ctx, store, digests)
+	if err := out.read(ctx, store, digests); err != nil || out.Decision != nil {
+		return out, err
+	}
+	var err error
+	out.Error, err = lastError(ctx, store, row.Key, digests.D)
+	return out, err
+}
+
+// lastError returns the error of a case under a digest in the newest run without a
+// repository, as the runs of working trees are; empty for none.
+func lastError(ctx context.Context, store *ledger.Ledger, key, digest string) (string, error) {
+	const searched = 100
+	runs, err := store.Runs(ctx, searched)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.Repository == "" })
+	if at < 0 {
+		return "", nil
+	}
+	run, err := store.Run(ctx, runs[at].ID)
+	if err != nil {
+		return "", err
+	}
+	found, err := report.Decode(run.Report)
+	if err != nil {
+		return "", fmt.Errorf("read the report of run %s: %w", run.ID, err)
+	}
+	for i := range found.Cases {
+		if row := &found.Cases[i]; row.Key == key && row.Digest == digest && row.Error != nil {
+			return *row.Error, nil
+		}
+	}
+	return "", nil
 }
 
 // SamplesOf reads the ledger's samples under a case's digests.

@@ -113,7 +113,11 @@ func writePlan(b *strings.Builder, x Case) {
 		fmt.Fprintf(b, ", %s", plan.Summarise(x.Reasons))
 	}
 	b.WriteString("\n")
-	if x.Decision == nil {
+	switch {
+	case x.Error != "":
+		fmt.Fprintf(b, "The newest run has no verdict of it: %s\n", textfmt.Line(x.Error))
+		return
+	case x.Decision == nil:
 		b.WriteString("No verdict is stored for this state: run it with gavel run.\n")
 		return
 	}
