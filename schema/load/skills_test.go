@@ -38,7 +38,7 @@ func keysOf(cases []*schema.Case) string {
 // TestFindSkills: evals are found next to skills and nowhere else, whatever the folder of
 // definitions is, and no other file of a dot folder or of evals/ is a definition.
 func TestFindSkills(t *testing.T) {
-	const md, other = "---\nname: x\n---\n", `{"name": "n", "initial_message": "Hello", "expected_outcomes": {"a": "b"}}`
+	const md, other = "---\nname: x\ndescription: Does it.\n---\n", `{"name": "n", "initial_message": "Hello", "expected_outcomes": {"a": "b"}}`
 	for _, tt := range []struct {
 		name  string
 		files map[string]string
@@ -96,7 +96,7 @@ func TestFindSkills(t *testing.T) {
 // TestSkillsAloneAreEnough: the folder of definitions may be missing where there are
 // skills, and evals that gavel.yaml pins to another format are read as that.
 func TestSkillsAloneAreEnough(t *testing.T) {
-	texts := map[string]string{"skills/a/SKILL.md": "x", "skills/a/evals/evals.json": oneEval}
+	texts := map[string]string{"skills/a/SKILL.md": "---\nname: a\ndescription: Does it.\n---\n", "skills/a/evals/evals.json": oneEval}
 	if got := loadBy(t, finding("test_definitions"), texts); keysOf(got.Cases) != "skills/a#1" || len(got.Problems) > 0 {
 		t.Errorf("%s, %v", keysOf(got.Cases), got.Problems)
 	}
@@ -116,7 +116,7 @@ func TestSkillsAloneAreEnough(t *testing.T) {
 // checks of every format.
 func TestChecksOfSkills(t *testing.T) {
 	for checks, want := range map[string]string{`["It is short"]`: "criteria", `[{"contains": "x"}]`: "checks"} {
-		got := loadBy(t, finding("test_definitions"), map[string]string{"skills/a/SKILL.md": "x", "skills/a/evals/evals.json": `{"evals": [{"id": 1, "prompt": "p", "checks": ` + checks + `}]}`})
+		got := loadBy(t, finding("test_definitions"), map[string]string{"skills/a/SKILL.md": "---\nname: a\ndescription: Does it.\n---\n", "skills/a/evals/evals.json": `{"evals": [{"id": 1, "prompt": "p", "checks": ` + checks + `}]}`})
 		if len(got.Cases) != 1 || len(got.Problems) > 0 || len(got.Cases[0].Evaluators) != 1 || got.Cases[0].Evaluators[0].Name != want || got.Cases[0].Skip != "" {
 			t.Errorf("%s: %v, %v", checks, got.Cases, got.Problems)
 		}

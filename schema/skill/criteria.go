@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 // The lists of criteria. A negative one has what must not happen.
@@ -205,7 +207,31 @@ func (e *eval) criterion(j *judgement, item document.Place, prefix string) bool 
 	case item.Has("value") && mechanical(item.Text("type")) != "" && prefix == "":
 		return e.check(j, item)
 	}
+	if p, wrong := halfCheck(item); wrong {
+		e.problems = append(e.problems, p)
+		return false
+	}
 	return e.sentence(j, item, prefix, "")
+}
+
+// halfCheck returns the problem of an object that is meant to be checked without a judge and
+// cannot be: its type is unknown, or it has no value. An object with a sentence is for a judge,
+// whatever its type.
+func halfCheck(item document.Place) (schema.Problem, bool) {
+	kind, known := item.Text("type"), []string{"contains", "not_contains", "regex"}
+	text, label := sentenceOf(item)
+	switch isName := label == "" && text == strings.TrimSpace(item.Text("name")); {
+	case kind == "" || text != "" && !isName:
+		return schema.Problem{}, false
+	case mechanical(kind) != "" && item.Has("value"):
+		return item.Problem("misplaced-field", "a text is looked for in a list of what must not happen", "move it to assertions, with the type not_contains"), true
+	case mechanical(kind) != "":
+		return item.Problem("missing-field", fmt.Sprintf("a criterion of the type %s needs a `value`", kind), `add "value": … with the text that is looked for, or write a sentence for a judge: text`), true
+	case item.Has("value"):
+		hint := cmp.Or(suggest.DidYouMean(kind, known), "write contains, not_contains or regex, or a sentence for a judge: text")
+		return item.Problem("unknown-type", fmt.Sprintf("the type %q of a criterion is not known", kind), hint, "type"), true
+	}
+	return schema.Problem{}, false
 }
 
 // sentence reads a sentence for the judge. label names it where the item has no name.

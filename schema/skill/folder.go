@@ -68,11 +68,31 @@ func (f *file) find() folder {
 	message, hint, at := "there is no SKILL.md next to the folder of this file", "add it, or name the skill: \"skill_name\": …", []any{}
 	if name != "" {
 		message, hint, at = fmt.Sprintf("the evals are those of a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct the name, or move the file into evals/ of the skill", []any{"skill_name"}
+		if path.Base(path.Dir(f.doc.File)) == "evals" {
+			hint = "write " + path.Join(above, File) + ", or correct the name"
+		}
+	}
+	if wrong := f.misspelt(above); wrong != "" {
+		hint = "rename " + wrong + " to " + File
 	}
 	p := f.doc.Problem("no-skill", message, hint, at...)
 	p.Severity = schema.Warning
 	out.problems = []schema.Problem{p}
 	return out
+}
+
+// misspelt returns the file that is a SKILL.md but for the case of its name; empty for none.
+func (f *file) misspelt(dir string) string {
+	entries, err := fs.ReadDir(f.FS, dir)
+	if err != nil {
+		return "" // there is no such folder
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != File && strings.EqualFold(name, File) {
+			return path.Join(dir, name)
+		}
+	}
+	return ""
 }
 
 // said returns the name that the file gives to its skill.
@@ -121,7 +141,7 @@ func (f *file) search(root, name string) (string, bool) {
 		}
 	}
 	for _, dir := range folders {
-		if f.frontmatter(dir) == name {
+		if nameIn(f.text(dir)) == name {
 			return dir, true
 		}
 	}
@@ -146,14 +166,14 @@ func (f *file) ignored(name string, isFolder bool) bool {
 	return f.Ignored != nil && f.Ignored(name, isFolder)
 }
 
-// frontmatter returns the name in the head of a SKILL.md; empty if it has none.
-func (f *file) frontmatter(dir string) string {
+// text returns the SKILL.md of a folder; empty if it cannot be read.
+func (f *file) text(dir string) string {
 	data, err := schema.ReadFile(f.FS, path.Join(dir, File), 0)
 	if err != nil {
 		return ""
 	}
 	f.Budget.Spend(document.Reads, len(data))
-	return nameIn(string(data))
+	return string(data)
 }
 
 // nameIn returns the name in the frontmatter of a text.
@@ -172,7 +192,9 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 // read reads a skill.
 func (f *file) read(dir string) folder {
 	out := folder{dir: dir, key: dir, inputs: []schema.Input{{File: dir, Role: role}}}
-	out.name = firstPlain([]string{f.frontmatter(dir), path.Base(dir), f.said()})
+	text := f.text(dir)
+	out.name = firstPlain([]string{nameIn(text), path.Base(dir), f.said()})
+	out.problems = f.headProblem(path.Join(dir, File), text)
 	if dir == "." {
 		out.key = out.name
 	}

@@ -56,6 +56,27 @@ func frontmatter(text string) map[string]string {
 	return fields
 }
 
+// headProblem returns a warning of a SKILL.md that agents do not find, since they list skills
+// by the fields of its head. It is a problem of the evals, which are loaded again with it.
+func (f *file) headProblem(name, text string) []schema.Problem {
+	var message, hint string
+	switch text = strings.ReplaceAll(text, "\r\n", "\n"); {
+	case text == "":
+		return nil // it says elsewhere why it cannot be read
+	case !strings.HasPrefix(strings.TrimPrefix(text, "\ufeff"), "---\n"):
+		message, hint = "does not begin with the fields by which agents find a skill", "begin it with the lines ---, name: …, description: … and ---"
+	case headLines(text) == "":
+		message, hint = "has no end of the fields by which agents find a skill", "write --- below the last one"
+	case strings.TrimSpace(strings.TrimPrefix(frontmatter(text)["description"], "description:")) == "":
+		message, hint = "has no description, by which agents choose a skill", "add description: … below its name"
+	default:
+		return nil
+	}
+	p := f.doc.Problem("skill-frontmatter", name+" "+message, hint)
+	p.Severity = schema.Warning
+	return []schema.Problem{p}
+}
+
 // headLines returns the text between the two lines of dashes; empty without them.
 func headLines(text string) string {
 	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")

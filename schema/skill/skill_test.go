@@ -224,6 +224,10 @@ func TestProblems(t *testing.T) {
 		{`{"id": 1, "prompt": "p", "assertions": [{"passed": true}]}`, "1:52: error: the criterion has no sentence; write \"text\": … with what a judge can find true or false", 1},
 		{`{"id": 1, "prompt": "p", "assertions": {"a": "b"}}`, "1:37: error: `assertions` must be a list; write a list of sentences", 1},
 		{`{"id": 1, "prompt": "p", "assertions": [{"type": "regex", "value": "(?=a)"}]}`, "1:70: error: the pattern cannot be read: invalid or unsupported Perl syntax: `(?=`; write it in RE2, which looks neither ahead nor behind, or write a sentence for a judge: text", 1},
+		{`{"id": 1, "prompt": "p", "assertions": [{"name": "n", "type": "contain", "value": "v"}]}`, "1:66: error: the type \"contain\" of a criterion is not known; did you mean `contains`?", 1},
+		{`{"id": 1, "prompt": "p", "assertions": [{"name": "n", "type": "starts_with", "value": "v"}]}`, "1:66: error: the type \"starts_with\" of a criterion is not known; write contains, not_contains or regex, or a sentence for a judge: text", 1},
+		{`{"id": 1, "prompt": "p", "assertions": [{"name": "n", "type": "contains", "valeu": "v"}]}`, "1:52: error: a criterion of the type contains needs a `value`; add \"value\": … with the text that is looked for, or write a sentence for a judge: text", 1},
+		{`{"id": 1, "prompt": "p", "must_not_have": [{"name": "n", "type": "contains", "value": "v"}]}`, "1:55: error: a text is looked for in a list of what must not happen; move it to assertions, with the type not_contains", 1},
 		{`{"id": 1, "prompt": "p", "assertions": [{"type": "contains", "value": 5}]}`, "1:73: error: `value` must be a text; write the text that is looked for", 1},
 		{`{"id": 1, "prompt": "p", "assertions": ["a"], "files": [5]}`, "1:68: error: an item of `files` must be the path of a file; write a path below the folder of the skill", 1},
 		{`{"id": 1, "prompt": "p", "skill_should_trigger": "yes"}`, "1:37: error: `skill_should_trigger` must be true or false; write true or false", 1},
@@ -336,7 +340,7 @@ func TestWhereSkillsAre(t *testing.T) {
 		{"of a name under skill", "q/evals/evals.json", map[string]string{"q/x/pdf/SKILL.md": md}, "q/x/pdf#1", "q/x/pdf", "pdf", ""},
 		{"of a plugin, by what it says", "evals/evals.json", map[string]string{"skills/doc/SKILL.md": md, "skills/csv/SKILL.md": "x"}, "skills/doc#1", "skills/doc", "pdf", ""},
 		{"in a second file", "a/pdf/evals/holdout-evals.json", map[string]string{"a/pdf/SKILL.md": md}, "a/pdf/holdout-evals#1", "a/pdf", "pdf", ""},
-		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals are those of a skill \"pdf\", and no SKILL.md below x has that name; correct the name, or move the file into evals/ of the skill"},
+		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals are those of a skill \"pdf\", and no SKILL.md below x has that name; write x/SKILL.md, or correct the name"},
 	} {
 		files := fstest.MapFS{tt.file: {Data: []byte(strings.Replace(text, "skill_name", map[bool]string{true: "skill", false: "skill_name"}[tt.name == "of a name under skill"], 1))}}
 		for name, text := range tt.files {
@@ -352,6 +356,7 @@ func TestWhereSkillsAre(t *testing.T) {
 			got = *c.Drive.Workspace.Skill
 		}
 		said := ""
+		problems = slices.DeleteFunc(problems, func(p schema.Problem) bool { return p.Rule == "skill-frontmatter" }) // TestHeadProblems
 		if len(problems) > 0 {
 			said = problems[0].String()
 		}
@@ -389,5 +394,37 @@ func TestTargets(t *testing.T) {
 		if len(cases) != 1 || cases[0].Target != tt.target || cases[0].Skip != tt.skip {
 			t.Errorf("%+v: %+v", tt.settings.Skills, cases[0].CaseInfo)
 		}
+	}
+}
+
+// TestHeadProblems: a SKILL.md that agents do not find has a warning with the repair.
+func TestHeadProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"---\nname: pdf\ndescription: Reads.\n---\nBody\n":          "",
+		"---\r\nname: pdf\r\ndescription: >\r\n  Reads.\r\n---\r\n": "",
+		"# PDF\nBody\n": "skills/pdf/SKILL.md does not begin with the fields by which agents find a skill; begin it with the lines ---, name: …, description: … and ---",
+		"---\nname: pdf\ndescription: Reads.\nBody": "skills/pdf/SKILL.md has no end of the fields by which agents find a skill; write --- below the last one",
+		"---\nname: pdf\ndescription:\n---\n":       "skills/pdf/SKILL.md has no description, by which agents choose a skill; add description: … below its name",
+	} {
+		tree := repository(`{"evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`)
+		tree["skills/pdf/SKILL.md"] = &fstest.MapFile{Data: []byte(text)}
+		_, problems := read(t, tree, evals, running)
+		var got []string
+		for _, p := range problems {
+			got = append(got, p.String())
+		}
+		if want != "" {
+			want = evals + ":1:1: warning: " + want
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%q:\n got %q\nwant %q", text, got, want)
+		}
+	}
+	// A name that differs in case alone is the file that was meant.
+	tree := repository(`{"skill_name": "pdf", "evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`)
+	tree["skills/pdf/skill.md"] = tree["skills/pdf/SKILL.md"]
+	delete(tree, "skills/pdf/SKILL.md")
+	if _, problems := read(t, tree, evals, running); len(problems) != 1 || problems[0].Hint != "rename skills/pdf/skill.md to SKILL.md" {
+		t.Errorf("the problems are %v", problems)
 	}
 }
