@@ -27,13 +27,17 @@ func (p *planner) addControls() {
 	if p.req.Lift {
 		why = plan.Reason{Part: "lift", Message: "--lift asks for the case without its skill"}
 	}
+	taken := map[string]bool{} // keys are words of a head, too
+	for _, r := range p.out.Plan.Rows {
+		taken[r.Key] = true
+	}
 	rows := make([]plan.Row, 0, len(p.out.Plan.Rows))
 	for _, r := range p.out.Plan.Rows {
 		rows = append(rows, r)
 		if r.Action != plan.Run {
 			continue
 		}
-		if control, ok := r.Control(why); ok {
+		if control, ok := r.Control(why); ok && !taken[control.Key] {
 			rows = append(rows, control)
 		}
 	}

@@ -245,3 +245,23 @@ func TestControlsOfRememberedDefinitions(t *testing.T) {
 		t.Errorf("lift %+v", r.Lift)
 	}
 }
+
+// TestAKeyLikeAControls: a case whose key is the one of a control stays a case, which fails the
+// gate as any other one.
+func TestAKeyLikeAControls(t *testing.T) {
+	head, _ := clone(skillFiles(), map[string]string{
+		"skills/a/evals/evals.json": `{"evals": [{"id": 1, "prompt": "Open.", "assertions": [{"name": "said", "type": "contains", "value": "word"}]},
+			{"id": "1 (without the skill)", "prompt": "Shut.", "assertions": [{"name": "said", "type": "contains", "value": "word"}]}]}`,
+	})
+	l := lesson{apprentice: &apprentice{}, store: ledgertest.Open(t, ledger.Config{})}
+	p := l.prepare(t, operator, nil, head)
+	for _, r := range p.Plan.Rows {
+		if r.Key == plan.ControlKey("skills/a#1") && (r.ControlOf != "" || r.HeadCase.Drive.Messages[0].Content != "Shut.") {
+			t.Errorf("the case is taken for a control of %q", r.ControlOf)
+		}
+	}
+	r := l.judge(t, operator, nil, head)
+	if r.Gate.Result != report.GateFail || r.Summary.Fail != 1 {
+		t.Errorf("the gate is %s with %d failures, want fail with 1: %s", r.Gate.Result, r.Summary.Fail, r.Gate.Reason)
+	}
+}

@@ -39,7 +39,7 @@ type caseBody struct {
 	// AtBase is base's last reply, if it is another one.
 	AtBase     string
 	Definition definition
-	History                 caseHistory
+	History    caseHistory
 }
 
 // A sampleView is one conversation with its measurements.

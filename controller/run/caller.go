@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/evaluate"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/run/limit"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -175,7 +176,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	s.reply.Usage = priced(s.reply.Usage, t.Price)
 	passed, fault := s.passed.total()
 	s.reserved.Amount = s.reserved.Amount.Plus(passed)
-	amount := callCost(s.reserved.Amount, t, s.reply.Usage, s.err)
+	amount := mostOf(callCost(s.reserved.Amount, t, s.reply.Usage, s.err), passed)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
 		s.err = checkRevision(t, c.cfg.Revision, c.cfg.AtBase[name], s.reply)
@@ -194,6 +195,12 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	if err := errors.Join(fault, c.of.Claim.Settle(ctx, s.reserved, amount)); err != nil {
 		*s = sending{err: &evaluate.Fault{Err: err}}
 	}
+}
+
+// mostOf returns the larger of two amounts, unit by unit: what an agent says that it took, and
+// what was counted as it was passed on.
+func mostOf(a, b ledger.Amount) ledger.Amount {
+	return ledger.Amount{Calls: max(a.Calls, b.Calls), Tokens: max(a.Tokens, b.Tokens), USD: max(a.USD, b.USD)}
 }
 
 // tries are the tries of one call so far.

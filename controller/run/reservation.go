@@ -21,8 +21,11 @@ type Reservation struct {
 	// Amount is the maximum cost of the call.
 	Amount   ledger.Amount
 	accounts []ledger.Account
-	// target names a target whose largest call is worth knowing; empty for a part of one.
+	// target names what is counted, so that the largest one is known; empty for nothing.
 	target string
+	// part means that it belongs to a call that has its reservation, and holds a permit: it
+	// waits for nothing that may need that permit.
+	part bool
 	// slow means that nothing of it becomes free before further reservations, which it
 	// may need itself.
 	slow bool
@@ -50,9 +53,13 @@ func (c *Claim) reserveFurther(ctx context.Context, t config.Target, in, out int
 	if out == 0 {
 		out = usualOutput
 	}
-	r := Reservation{Amount: ledger.Amount{Tokens: in + out}}
+	// Requests of a target are larger than what they say of themselves, if they do not say it.
+	r := Reservation{target: t.Name + " request", part: true}
+	c.budget.mu.Lock()
+	r.Amount.Tokens = max(in+out, c.budget.largest[r.target])
+	c.budget.mu.Unlock()
 	if price := counted(t); price != nil {
-		r.Amount.USD = price.Cost(in, out)
+		r.Amount.USD = price.Cost(in, r.Amount.Tokens-in)
 	}
 	return c.reserve(ctx, r)
 }
@@ -69,7 +76,10 @@ func (c *Claim) tryReserve(ctx context.Context, r Reservation) (Reservation, *Sh
 	b := c.budget
 	b.mu.Lock()
 	r.accounts = b.accounts()
-	ahead := b.ahead(c)
+	ahead := ledger.Amount{}
+	if !r.part {
+		ahead = b.ahead(c)
+	}
 	short := exceeds(b.cfg.Budget.Limits, b.taken.Plus(ahead), r.Amount)
 	underway := b.underway > 0
 	rest := c.known(c.used.Plus(r.Amount))

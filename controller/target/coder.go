@@ -107,9 +107,10 @@ func (c *coder) choice(stdout []byte, loads func([]schema.Message) (asked, anoth
 
 // usageOf returns what a turn took.
 func usageOf(turn codingagent.Turn) verdict.Usage {
-	u := verdict.Usage{Calls: 1, InputTokens: turn.InputTokens, OutputTokens: turn.OutputTokens}
+	// What a program prints is no credit.
+	u := verdict.Usage{Calls: 1, InputTokens: max(turn.InputTokens, 0), OutputTokens: max(turn.OutputTokens, 0)}
 	if turn.CostUSD != nil {
-		u.Told, u.ToldUSD = 1, *turn.CostUSD
+		u.Told, u.ToldUSD = 1, max(*turn.CostUSD, 0)
 	}
 	return u
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -73,6 +74,9 @@ func (p *passage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	paid := Paid(func(verdict.Usage, bool) {})
 	if r.URL.Path == api.Asks && p.pay != nil {
 		if paid, err = p.pay(r.Context(), int64(len(body)), codingagent.MostOutput(body)); err != nil {
+			if r.Context().Err() != nil {
+				return // nobody waits for it any more
+			}
 			p.refuse(err)
 			// No agent repeats a request that is wrong.
 			http.Error(w, "the budget of this run is used up", http.StatusBadRequest)
@@ -89,14 +93,22 @@ func (p *passage) refuse(err error) {
 	p.stop(err)
 }
 
-// proxy returns what passes one request on. It calls paid once.
-func (p *passage) proxy(paid Paid) *httputil.ReverseProxy {
+// errUpgraded is the error of an API that speaks another protocol from now on, which nobody
+// could count.
+var errUpgraded = errors.New("the API changes the protocol")
+
+// proxy returns what passes one request on. It calls pay once.
+func (p *passage) proxy(pay Paid) *httputil.ReverseProxy {
+	var once sync.Once
+	paid := func(u verdict.Usage, known bool) { once.Do(func() { pay(u, known) }) }
 	return &httputil.ReverseProxy{
 		Transport: p.coder.transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(p.coder.base)
 			// Without it, the transport unpacks the reply, which is read on its way.
 			r.Out.Header.Del("Accept-Encoding")
+			r.Out.Header.Del("Upgrade")
+			r.Out.Header.Del("Connection")
 			for _, header := range []string{"X-Api-Key", "Authorization"} {
 				if had := r.In.Header.Get(header); had != "" {
 					r.Out.Header.Set(header, strings.Replace(had, p.token, string(p.coder.key), 1))
@@ -104,6 +116,9 @@ func (p *passage) proxy(paid Paid) *httputil.ReverseProxy {
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode == http.StatusSwitchingProtocols {
+				return errUpgraded
+			}
 			if resp.StatusCode/100 != 2 {
 				paid(verdict.Usage{}, true) // a refused request costs nothing
 				return nil

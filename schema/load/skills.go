@@ -116,14 +116,25 @@ func (l *loader) searchCatalog(ctx context.Context) func() (heads []schema.Skill
 		if err != nil {
 			return nil, nil // the load ends
 		}
+		folders := map[string]bool{}
+		for _, dir := range found.skills {
+			folders[dir] = true
+		}
 		for _, dir := range found.skills {
 			file := path.Join(dir, skill.File)
-			if l.ignore.Exclude(wildcard.Path{Name: file}) || l.ignore.ExcludeAbove(file) || isInSkill(found.skills, dir) {
+			if l.ignore.Exclude(wildcard.Path{Name: file}) || l.ignore.ExcludeAbove(file) || isInSkill(folders, dir) {
+				continue
+			}
+			if ctx.Err() != nil {
+				return nil, nil // the load ends
+			}
+			if len(heads) == mostSkills {
+				left = append(left, file)
 				continue
 			}
 			data, err := schema.ReadFile(l.fsys, file, 0)
 			head, ok := skill.HeadOf(string(data), dir)
-			if err != nil || !ok || len(heads) == mostSkills {
+			if err != nil || !ok {
 				left = append(left, file)
 				continue
 			}
@@ -135,9 +146,9 @@ func (l *loader) searchCatalog(ctx context.Context) func() (heads []schema.Skill
 
 // isInSkill reports whether a folder is a part of a skill, such as an example in one. A
 // skill in the root has other ones below it.
-func isInSkill(skills []string, dir string) bool {
+func isInSkill(skills map[string]bool, dir string) bool {
 	for above := path.Dir(dir); above != "."; above = path.Dir(above) {
-		if slices.Contains(skills, above) {
+		if skills[above] {
 			return true
 		}
 	}

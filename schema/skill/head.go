@@ -21,6 +21,9 @@ var choosing = []string{"description", "when_to_use", "disable-model-invocation"
 // that cannot be read, or whose head is too long.
 func HeadOf(text, dir string, names ...string) (schema.SkillHead, bool) {
 	name := firstPlain(append([]string{nameIn(text), path.Base(dir)}, names...))
+	if len(headLines(text)) > longestHead {
+		return schema.SkillHead{Name: name, Dir: dir}, false
+	}
 	fields := frontmatter(text)
 	var b strings.Builder
 	b.WriteString("---\nname: " + name + "\n")
@@ -67,6 +70,8 @@ func (f *file) headProblem(name, text string) []schema.Problem {
 		message, hint = "does not begin with the fields by which agents find a skill", "begin it with the lines ---, name: …, description: … and ---"
 	case headLines(text) == "":
 		message, hint = "has no end of the fields by which agents find a skill", "write --- below the last one"
+	case len(headLines(text)) > longestHead:
+		return nil // it says elsewhere that it is left out
 	case strings.TrimSpace(strings.TrimPrefix(frontmatter(text)["description"], "description:")) == "":
 		message, hint = "has no description, by which agents choose a skill", "add description: … below its name"
 	default:

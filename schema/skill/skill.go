@@ -61,6 +61,7 @@ type file struct {
 	problems []schema.Problem
 	// allHeads and headInputs are what heads returned before.
 	allHeads   []schema.SkillHead
+	choice     *schema.SkillChoice // of allHeads; nil before the first
 	headInputs []schema.Input
 	// isTriggers says that the file is a trigger list, so that only the head of its skill
 	// counts.

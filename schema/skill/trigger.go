@@ -203,11 +203,19 @@ func (q query) reason() string {
 // does what is wanted in more than half of the runs.
 func (f *file) choose(c *schema.Case, trigger schema.Trigger) {
 	heads, inputs := f.heads()
-	work := schema.Workspace{Choice: schema.NewSkillChoice(f.skill.name, heads)}
+	if f.choice == nil {
+		f.choice = schema.NewSkillChoice(f.skill.name, heads)
+	}
+	work := schema.Workspace{Choice: f.choice}
 	if c.Drive.Workspace != nil {
 		work.Staged = c.Drive.Workspace.Staged
 	}
-	c.Drive.Workspace, c.Trigger, c.Inputs = &work, trigger, sorted(slices.Concat(c.Inputs, inputs))
+	c.Drive.Workspace, c.Trigger = &work, trigger
+	if len(c.Inputs) == 0 {
+		c.Inputs = inputs // which all queries share
+	} else {
+		c.Inputs = sorted(slices.Concat(c.Inputs, inputs))
+	}
 	c.Evaluators = []schema.Evaluator{{
 		Name: "skill", Weight: 1, Rule: schema.Rule{Threshold: 1},
 		Spec: evaluator.SkillTrigger{Skill: f.skill.name, Never: trigger == schema.Unwanted, Loaded: true},
@@ -248,7 +256,7 @@ func (f *file) heads() ([]schema.SkillHead, []schema.Input) {
 	for _, h := range all {
 		inputs = append(inputs, schema.Input{File: path.Join(h.Dir, File), Role: role})
 	}
-	f.allHeads, f.headInputs = all, sorted(inputs)
+	f.allHeads, f.headInputs = all, slices.Clip(sorted(inputs))
 	return f.allHeads, f.headInputs
 }
 

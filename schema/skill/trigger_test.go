@@ -155,3 +155,11 @@ func TestAnEvalOfATriggerAlone(t *testing.T) {
 		t.Errorf("%+v", two)
 	}
 }
+
+// TestAbuseAHeadOfLines: a SKILL.md of very many lines is left out, and costs next to nothing.
+func TestAbuseAHeadOfLines(t *testing.T) {
+	text := "---\nname: x\n" + strings.Repeat("\n", 1<<20) + "---\n"
+	if head, ok := skill.HeadOf(text, "skills/x"); ok || len(head.Text) > 0 {
+		t.Errorf("the head is %d bytes, %v", len(head.Text), ok)
+	}
+}

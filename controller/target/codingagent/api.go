@@ -43,6 +43,10 @@ func (a Agent) Environment(s Settings) []string {
 // Tokens are the tokens of a reply; Input includes cached ones.
 type Tokens struct{ Input, Output int64 }
 
+// longestReply bounds what a request can say of its reply: no model writes as much, and sums of
+// such numbers stay numbers.
+const longestReply = 1 << 24
+
 // MostOutput returns the most tokens that the reply to a request may have; 0 if the request
 // does not say.
 func MostOutput(request []byte) int64 {
@@ -53,7 +57,7 @@ func MostOutput(request []byte) int64 {
 	if json.Unmarshal(request, &fields) != nil {
 		return 0
 	}
-	return max(fields.Messages, fields.Responses)
+	return min(max(fields.Messages, fields.Responses, 0), longestReply)
 }
 
 // maxEvent bounds what a meter reads at once: an event, or a whole reply.
@@ -120,9 +124,17 @@ func (m *Meter) event() {
 	for _, u := range []*usage{said.Usage, said.Message.Usage, said.Response.Usage} {
 		if u != nil {
 			m.known = m.known || u != said.Message.Usage
-			m.tokens.Input, m.tokens.Output = max(m.tokens.Input, u.Input+u.Written+u.Cached), max(m.tokens.Output, u.Output)
+			m.tokens.Input, m.tokens.Output = max(m.tokens.Input, sumOf(u.Input, u.Written, u.Cached)), max(m.tokens.Output, sumOf(u.Output))
 		}
 	}
+}
+
+// sumOf adds up tokens, each of which is a number of some.
+func sumOf(tokens ...int64) (sum int64) {
+	for _, n := range tokens {
+		sum += min(max(n, 0), 1<<40)
+	}
+	return sum
 }
 
 // A usage has the fields of both APIs.

@@ -30,6 +30,7 @@ func TestMeter(t *testing.T) {
 			body: "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\n\nevent: response.completed\r\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":10,\"output_tokens\":3}}}",
 		},
 		"Responses, a stream that is cut off": {stream: true, body: "data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\n\n"},
+		"numbers that are none":               {body: `{"usage": {"input_tokens": -5, "cache_read_input_tokens": 9223372036854775807, "output_tokens": -1}}`, want: codingagent.Tokens{Input: 1 << 40}, known: true},
 		"neither":                             {body: "the model heard you"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestMeter(t *testing.T) {
 // TestMostOutput: the bound on a reply, in the requests of both APIs.
 func TestMostOutput(t *testing.T) {
 	for request, want := range map[string]int64{
-		`{"max_tokens": 32000, "messages": []}`: 32000, `{"max_output_tokens": 7}`: 7, `{"input": []}`: 0, `no JSON`: 0,
+		`{"max_tokens": 32000, "messages": []}`: 32000, `{"max_output_tokens": 7}`: 7, `{"input": []}`: 0, `no JSON`: 0, `{"max_tokens": 9223372036854775807}`: 1 << 24, `{"max_tokens": -5}`: 0,
 	} {
 		if got := codingagent.MostOutput([]byte(request)); got != want {
 			t.Errorf("%s bounds its reply at %d, want %d", request, got, want)
