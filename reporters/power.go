@@ -6,7 +6,8 @@ import "github.com/gavel-evals/gavel/controller/report"
 // left to chance.
 func Seen(r *report.Report) string {
 	said := report.Seen(r.Power)
-	if said == "" || r.Gate.Result == report.GateFail {
+	unjudged := r.Gate.Result == report.GateUndetermined && r.Summary.Error > 0
+	if said == "" || r.Gate.Result == report.GateFail || unjudged {
 		return ""
 	}
 	return "This comparison " + said + "."

@@ -87,7 +87,7 @@ func showDemo(ctx context.Context, a *App, w *workspace, store *ledger.Ledger) e
 	case a.JSON:
 		return a.Print(report)
 	case isTerminal:
-		fmt.Fprintln(a.Stdout, "\nAnd this is the comment on the pull request:")
+		fmt.Fprintln(a.Stdout, "\nAnd this is the report on the pull request:")
 		fmt.Fprintln(a.Stdout)
 		err = terminal.Report(a.Stdout, report, opts)
 	default:

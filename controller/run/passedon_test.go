@@ -11,7 +11,7 @@ import (
 // claimOf admits a case of a run with some tokens, of which it is likely to need a part.
 func claimOf(t *testing.T, b *Budget, likely int64) *Claim {
 	t.Helper()
-	c, err := b.Admit(t.Context(), nil, Need{Likely: ledger.Amount{Tokens: likely}})
+	c, err := b.Admit(t.Context(), nil, Need{Likely: ledger.Amount{Calls: 1, Tokens: likely}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func (c *coder) choice(stdout []byte, loads func([]schema.Message) (asked, anoth
 
 // usageOf returns what a turn took.
 func usageOf(turn codingagent.Turn) verdict.Usage {
-	// What a program prints is no credit.
+	// A program cannot give itself credit by what it prints.
 	u := verdict.Usage{Calls: 1, InputTokens: max(turn.InputTokens, 0), OutputTokens: max(turn.OutputTokens, 0)}
 	if turn.CostUSD != nil {
 		u.Told, u.ToldUSD = 1, max(*turn.CostUSD, 0)

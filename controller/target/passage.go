@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -93,10 +92,6 @@ func (p *passage) refuse(err error) {
 	p.stop(err)
 }
 
-// errUpgraded is the error of an API that speaks another protocol from now on, which nobody
-// could count.
-var errUpgraded = errors.New("the API changes the protocol")
-
 // proxy returns what passes one request on. It calls pay once.
 func (p *passage) proxy(pay Paid) *httputil.ReverseProxy {
 	var once sync.Once
@@ -107,7 +102,7 @@ func (p *passage) proxy(pay Paid) *httputil.ReverseProxy {
 			r.SetURL(p.coder.base)
 			// Without it, the transport unpacks the reply, which is read on its way.
 			r.Out.Header.Del("Accept-Encoding")
-			r.Out.Header.Del("Upgrade")
+			r.Out.Header.Del("Upgrade") // to what nobody could count
 			r.Out.Header.Del("Connection")
 			for _, header := range []string{"X-Api-Key", "Authorization"} {
 				if had := r.In.Header.Get(header); had != "" {
@@ -116,9 +111,6 @@ func (p *passage) proxy(pay Paid) *httputil.ReverseProxy {
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
-			if resp.StatusCode == http.StatusSwitchingProtocols {
-				return errUpgraded
-			}
 			if resp.StatusCode/100 != 2 {
 				paid(verdict.Usage{}, true) // a refused request costs nothing
 				return nil

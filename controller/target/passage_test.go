@@ -74,8 +74,8 @@ func TestAProgramThatHangsUp(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentPrintsIsNoCredit: numbers below 0 count as 0.
-func TestWhatAnAgentPrintsIsNoCredit(t *testing.T) {
+// TestAnAgentGivesItselfNoCredit: numbers below 0 count as 0.
+func TestAnAgentGivesItselfNoCredit(t *testing.T) {
 	usd := -5.0
 	if got, want := usageOf(codingagent.Turn{InputTokens: -1, OutputTokens: -2, CostUSD: &usd}), (verdict.Usage{Calls: 1, Told: 1}); got != want {
 		t.Errorf("the usage is %+v, want %+v", got, want)
