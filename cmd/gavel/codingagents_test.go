@@ -184,6 +184,10 @@ print(json.dumps({"type": "result", "exitCode": 0}))
 `})
 	n.gavel(exitUsage, []string{"run", "--sandbox-path", path}, "the environment variable COPILOT_GITHUB_TOKEN is not set, and the target coder needs it")
 	n.env["COPILOT_GITHUB_TOKEN"] = "k-12345678"
+	t.Setenv("PATH", t.TempDir())
+	n.gavel(exitUsage, []string{"run", "--sandbox-network"}, "copilot: no program copilot in ", "; install it with npm install -g @github/copilot, or name its folder (--sandbox-path")
+	t.Setenv("PATH", path)
+	n.gavel(exitUsage, []string{"run", "--sandbox-network"}, "copilot: no program copilot in ", "; it is in "+path+": name that folder (--sandbox-path")
 	n.gavel(exitUsage, []string{"run", "--sandbox-path", path}, "copilot reaches its model by itself", "--sandbox-network")
 	n.gavel(exitPass, []string{"run", "--sandbox-path", path, "--sandbox-network"}, "1 passed", "1 call, 2 tokens")
 }

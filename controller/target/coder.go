@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,6 +59,20 @@ func newCoder(cfg config.Target, env Env) (*coder, error) {
 		c.base, err = url.Parse(cfg.BaseURL)
 	}
 	return c, err
+}
+
+// missing returns the error of a program that cannot be started, with the repair where a
+// coding agent is not there.
+func (c *coder) missing(err error) error {
+	none, ok := errors.AsType[*sandbox.NotFound](err)
+	if !ok || c == nil {
+		return err
+	}
+	repair := "install it with npm install -g " + c.agent.Package + ", or name its folder"
+	if found, err := exec.LookPath(c.agent.Program); err == nil {
+		repair = "it is in " + filepath.Dir(found) + ": name that folder"
+	}
+	return fmt.Errorf("%s: no program %s in %s; %s (--sandbox-path, or sandbox.path in the operator's file)", c.agent.Name, none.Name, none.Path, repair)
 }
 
 // prepare adds the command line, the prompt and the key to a program. The passage is what its

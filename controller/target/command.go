@@ -59,7 +59,7 @@ func newCommand(cfg config.Target, env Env, b base) (*command, error) {
 		return nil, err
 	}
 	if err := env.Programs.Check(p); err != nil {
-		return nil, err
+		return nil, coder.missing(err)
 	}
 	c := &command{base: b, box: env.Programs, shown: env.Shown, program: p, takesPrompt: cfg.PromptArgument, takesRow: cfg.TakesRow, read: commandReply, coder: coder, list: listOf(cfg)}
 	switch {

@@ -116,7 +116,19 @@ func lookUp(name, dir, path string) (string, error) {
 	if len(candidates) == 1 && strings.ContainsRune(name, '/') {
 		return "", fmt.Errorf("%s is not there or cannot be executed", name)
 	}
-	return "", fmt.Errorf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", name, path)
+	return "", &NotFound{name, path}
+}
+
+// A NotFound is the error of a program that is in none of the folders in which programs are
+// looked for.
+type NotFound struct {
+	// Name is the program, and Path the folders as in PATH.
+	Name, Path string
+}
+
+// Error says what to do.
+func (e *NotFound) Error() string {
+	return fmt.Sprintf("no program %s in %s; correct argv, or add the folder of the program (--sandbox-path, or sandbox.path in the operator's file)", e.Name, e.Path)
 }
 
 // mayRead requires that a file is in a folder that programs may read.
