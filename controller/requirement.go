@@ -141,6 +141,9 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 
 func (r Requirement) withoutRole(n load.Need) schema.Problem {
 	hint := fmt.Sprintf("add roles: {%s: …} to %s, with the name of a target", n.Role, r.file)
+	if n.Role == schema.Judge && !r.hasModel() {
+		hint = fmt.Sprintf("add targets: {judge: {provider: openai, model: …}} and roles: {judge: judge} to %s", r.file)
+	}
 	if name := r.provider(); name != "" {
 		hint = fmt.Sprintf("write version: 1 and roles: {%s: %q} into %s, or name another target in it", n.Role, name, r.file)
 	}
@@ -165,6 +168,17 @@ func (r Requirement) withoutRole(n load.Need) schema.Problem {
 		Message: fmt.Sprintf("the case %s %s, and %s does not name one%s", needs, described(n.Role), r.file, otherCases(n.Cases)),
 		Hint:    hint,
 	}
+}
+
+// hasModel reports whether there is a target that may judge: a model that can be asked
+// anything.
+func (r Requirement) hasModel() bool {
+	for _, t := range r.config.Targets {
+		if t.Kind == config.Model && t.Provider != config.Mock && t.Provider != config.Replay && (t.API == "" || t.API == "chat" || t.API == "responses") {
+			return true
+		}
+	}
+	return false
 }
 
 // provider returns the model that a definition names itself; empty if gavel.yaml has

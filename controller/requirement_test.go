@@ -88,3 +88,22 @@ func TestOneProblemForEachCause(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// TestTheRepairWithoutAJudge names a target that may judge, or the whole of one.
+func TestTheRepairWithoutAJudge(t *testing.T) {
+	for targets, want := range map[string]string{
+		"{bot: " + mock + "}": "add targets: {judge: {provider: openai, model: …}} and roles: {judge: judge} to gavel.yaml",
+		"{bot: {provider: http, url: \"http://127.0.0.1:1/\"}}":                                                 "add targets: {judge: {provider: openai, model: …}} and roles: {judge: judge} to gavel.yaml",
+		"{bot: " + mock + ", m: {provider: openai, model: m, base_url: \"http://127.0.0.1:1/v1\"}}":             "add roles: {judge: …} to gavel.yaml, with the name of a target",
+		"{bot: " + mock + ", m: {provider: openai, api: embeddings, model: m, base_url: \"http://127.0.0.1\"}}": "add targets: {judge: {provider: openai, model: …}} and roles: {judge: judge} to gavel.yaml",
+	} {
+		cfg, wrong := config.Parse("gavel.yaml", []byte("version: 1\ndefault_target: bot\ntargets: "+targets+"\n"))
+		if len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
+		found := FindRequirement(fstest.MapFS{}, "gavel.yaml", cfg, unset).Problems([]load.Need{{Callee: load.Callee{Role: schema.Judge}, Cases: 1}})
+		if len(found) != 1 || found[0].Hint != want {
+			t.Errorf("%s: %v, want the repair %q", targets, found, want)
+		}
+	}
+}
