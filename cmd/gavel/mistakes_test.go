@@ -94,7 +94,7 @@ var mistakes = []mistake{
 	{name: "gavel.yml in validate", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "validate", code: exitUsage, says: []string{"git mv gavel.yml gavel.yaml"}},
 	{name: "no gavel.yaml", files: map[string]string{"gavel.yaml": ""}, args: "run", code: exitUsage, says: []string{"no targets are configured in gavel.yaml: the file does not exist", "run gavel init"}},
 	{name: "no judge", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},
-		args: "validate", code: exitUsage, says: []string{mistakeFile + ":2:5: error: the case needs a judge", "add roles: {judge: …} to gavel.yaml"}},
+		args: "validate", code: exitUsage, says: []string{mistakeFile + ":2:5: error: the case needs a judge", "add targets: {judge: {provider: openai, model: …}} and roles: {judge: judge} to gavel.yaml"}},
 	{name: "no judge, and nothing is paid", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},
 		args: "run", code: exitUsage, says: []string{"0 calls", "the case needs a judge"}},
 	{name: "too many requests", files: map[string]string{"gavel.yaml": "version: 1\ntargets:\n  bot: {provider: openai, model: m, requests_per_minutes: 5}\n"}, args: "validate", code: exitUsage,
