@@ -24,6 +24,21 @@ type answers struct {
 	size  int
 }
 
+// keptHeaders are the headers of a kept answer: all that is read of one, but for the forge's
+// limits and its clock, which a later answer has itself.
+var keptHeaders = []string{"Content-Type", "Etag", "Link", "X-Total-Count", "X-Oauth-Scopes"}
+
+// newAnswer returns what is kept of an answer.
+func newAnswer(header http.Header, body []byte) answer {
+	kept := make(http.Header, len(keptHeaders))
+	for _, name := range keptHeaders {
+		if values, named := header[name]; named {
+			kept[name] = values
+		}
+	}
+	return answer{header.Get("ETag"), kept, bytes.Clone(body)} // which was read into more than it takes
+}
+
 type answer struct {
 	tag    string
 	header http.Header
@@ -93,7 +108,7 @@ func (t *transport) conditional(req *http.Request, body []byte, token Token) (*h
 			return nil, err
 		}
 		resp.Body = io.NopCloser(bytes.NewReader(data))
-		t.known.put(url, answer{resp.Header.Get("ETag"), resp.Header.Clone(), data})
+		t.known.put(url, newAnswer(resp.Header, data))
 	}
 	return resp, nil
 }
