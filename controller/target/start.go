@@ -100,10 +100,14 @@ func (p *Process) await(ctx context.Context, cfg config.Target) error {
 	most := cmp.Or(cfg.StartTime, startTime)
 	limited, stop := context.WithTimeout(ctx, most)
 	defer stop()
+	var missing error
 	for {
-		missing := p.look(limited, p.fill(cfg.Ready))
-		if missing == nil {
+		before := missing
+		if missing = p.look(limited, p.fill(cfg.Ready)); missing == nil {
 			return nil
+		}
+		if limited.Err() != nil && before != nil {
+			missing = before // that the time is over says nothing
 		}
 		select {
 		case <-p.server.Done():
