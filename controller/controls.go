@@ -54,7 +54,7 @@ func (p *Prepared) controls() (controls []plan.Row) {
 	return controls
 }
 
-// withoutControls splits jobs into those of cases and of controls.
+// withoutControls splits jobs into jobs of cases and jobs of controls.
 func (p *Prepared) withoutControls(jobs []run.Job) (cases, controls []run.Job) {
 	is := map[string]bool{}
 	for i := range p.Plan.Rows {

@@ -63,7 +63,7 @@ func TestAJobStartsAnAgent(t *testing.T) {
 	gittest.Branch(p.t, p.folder, "topic")
 	m := p.pushes(map[string]string{"prompts/system.md": "60", "packages/words.py": "def said(days): return '30'\n"})
 	if m.failed != exitGate {
-		t.Errorf("the job ends with %d, want that of a regression\n%s", m.failed, &m.log)
+		t.Errorf("the job ends with %d, want the code of a regression\n%s", m.failed, &m.log)
 	}
 	p.report("1 regression", "60 days")
 	for i, tt := range []struct{ input, value, want string }{

@@ -107,7 +107,7 @@ func (p *project) judgesARegression(deploy func(commit string)) {
 	head := p.commit(map[string]string{"prompts/system.md": "60"})
 	deploy(head)
 	if m := p.opens(head); m.failed != exitGate {
-		p.t.Errorf("the job ends with %d, want that of a regression\n%s", m.failed, &m.log)
+		p.t.Errorf("the job ends with %d, want the code of a regression\n%s", m.failed, &m.log)
 	}
 	p.report("1 regression", "60 days")
 }
@@ -218,7 +218,7 @@ func TestOneAddressOfTheAction(t *testing.T) {
 		}
 	}
 	if found < 6 {
-		t.Errorf("%d addresses are found, want those of the workflows and of the pages", found)
+		t.Errorf("%d addresses are found, want all in the workflows and the pages", found)
 	}
 	_, commit, _ := strings.Cut(examples.Action, "@")
 	data, err := exec.CommandContext(t.Context(), "git", "-C", root, "show", commit+":.github/actions/gavel/action.yml").Output()

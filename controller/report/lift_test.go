@@ -74,7 +74,7 @@ func TestLift(t *testing.T) {
 		t.Errorf("controls are cases: %+v", r.Summary)
 	}
 	if want := 3 + 3 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 1; r.Summary.Calls != want {
-		t.Errorf("%d calls, want %d with those of the controls", r.Summary.Calls, want)
+		t.Errorf("%d calls, want %d with the calls of the controls", r.Summary.Calls, want)
 	}
 	if len(l.Skills) != 1 || l.Skills[0].Skill != "skills/a" || l.Skills[0].String() != l.String() {
 		t.Errorf("skills %+v", l.Skills)
@@ -93,7 +93,7 @@ func TestLiftOfAFile(t *testing.T) {
 }
 
 // TestLiftDecidesNothing: whatever the controls are, the gate, the exit code and the
-// notices are those of the cases alone.
+// notices are about the cases alone.
 func TestLiftDecidesNothing(t *testing.T) {
 	for _, with := range []*Outcome{ended(verdict.Pass), ended(verdict.Fail)} {
 		alone := lifted([][2]*Outcome{{with, nil}})

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
-// TestTriggers counts the queries of each skill, those of head by what is wanted, and the
+// TestTriggers counts the queries of each skill, at head by what is wanted, and the
 // ones without a verdict. Other cases count for nothing, and no query asks for a pass share.
 func TestTriggers(t *testing.T) {
 	in := Input{Plan: &plan.Plan{Base: "b", Head: "worktree"}, Head: map[string]Outcome{}, Base: map[string]Outcome{}, Gate: GateSettings{FailOn: FailOnAny}}

@@ -74,7 +74,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestWhatAChoiceTook: the tokens of work that was ended are those of its messages, once each.
+// TestWhatAChoiceTook: the tokens of ended work are the tokens of its messages, once each.
 func TestWhatAChoiceTook(t *testing.T) {
 	const usage = `"usage":{"input_tokens":1,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"output_tokens":7}`
 	line := func(id string) string {
