@@ -98,7 +98,8 @@ func (p *Process) fill(text string) string {
 // await waits until the agent is ready, and otherwise ends it and returns the reason.
 func (p *Process) await(ctx context.Context, cfg config.Target) error {
 	most := cmp.Or(cfg.StartTime, startTime)
-	limited, stop := context.WithTimeout(ctx, most)
+	deadline := time.Now().Add(most)
+	limited, stop := context.WithDeadline(ctx, deadline)
 	defer stop()
 	var missing error
 	for {
@@ -106,8 +107,9 @@ func (p *Process) await(ctx context.Context, cfg config.Target) error {
 		if missing = p.look(limited, p.fill(cfg.Ready)); missing == nil {
 			return nil
 		}
-		if limited.Err() != nil && before != nil {
-			missing = before // that the time is over says nothing
+		// That the time is over says nothing. A connection can notice it before its context.
+		if before != nil && (limited.Err() != nil || !time.Now().Before(deadline)) {
+			missing = before
 		}
 		select {
 		case <-p.server.Done():
