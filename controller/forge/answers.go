@@ -2,13 +2,14 @@ package forge
 
 import (
 	"bytes"
+	"compress/flate"
 	"io"
 	"net/http"
 	"sync"
 )
 
 const (
-	// maxKept bounds the bodies of all kept answers together.
+	// maxKept bounds the compressed bodies of all kept answers together.
 	maxKept = 32 << 20
 	// maxKeptBody bounds the body of a kept answer.
 	maxKeptBody = 4 << 20
@@ -36,13 +37,40 @@ func newAnswer(header http.Header, body []byte) answer {
 			kept[name] = values
 		}
 	}
-	return answer{header.Get("ETag"), kept, bytes.Clone(body)} // which was read into more than it takes
+	return answer{header.Get("ETag"), kept, deflate(body)}
 }
 
+// An answer is kept in little memory: lists of a forge say the same of each item.
 type answer struct {
 	tag    string
 	header http.Header
-	body   []byte
+	packed []byte
+}
+
+// body returns the body of an answer.
+func (a answer) body() ([]byte, error) {
+	return io.ReadAll(flate.NewReader(bytes.NewReader(a.packed)))
+}
+
+// writers are the compressors that nobody uses. Each takes more than a megabyte.
+var writers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant of the package
+	}
+	return w
+}}
+
+// deflate compresses a body.
+func deflate(body []byte) []byte {
+	w := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	var out bytes.Buffer
+	w.Reset(&out)
+	// Nothing that is written to memory fails.
+	_, _ = w.Write(body)
+	_ = w.Close()
+	return bytes.Clone(out.Bytes()) // which grew beyond what it holds
 }
 
 func newAnswers() *answers { return &answers{byURL: map[string]answer{}} }
@@ -56,9 +84,6 @@ func (a *answers) get(url string) (answer, bool) {
 
 // put keeps an answer, and drops the oldest ones beyond the bound.
 func (a *answers) put(url string, now answer) {
-	if now.tag == "" || len(now.body) > maxKeptBody {
-		return
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before, ok := a.byURL[url]
@@ -66,11 +91,11 @@ func (a *answers) put(url string, now answer) {
 		a.order = append(a.order, url)
 	}
 	a.byURL[url] = now
-	a.size += len(now.body) - len(before.body)
+	a.size += len(now.packed) - len(before.packed)
 	for a.size > maxKept {
 		oldest := a.order[0]
 		a.order = a.order[1:]
-		a.size -= len(a.byURL[oldest].body)
+		a.size -= len(a.byURL[oldest].packed)
 		delete(a.byURL, oldest)
 	}
 }
@@ -101,14 +126,20 @@ func (t *transport) conditional(req *http.Request, body []byte, token Token) (*h
 			}
 		}
 		resp.StatusCode, resp.Status = http.StatusOK, "200 OK"
-		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(known.body)), int64(len(known.body))
+		data, err := known.body()
+		if err != nil {
+			return nil, err
+		}
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	case resp.StatusCode == http.StatusOK:
 		data, err := io.ReadAll(resp.Body)
 		if err != nil {
 			return nil, err
 		}
 		resp.Body = io.NopCloser(bytes.NewReader(data))
-		t.known.put(url, newAnswer(resp.Header, data))
+		if resp.Header.Get("ETag") != "" && len(data) <= maxKeptBody {
+			t.known.put(url, newAnswer(resp.Header, data))
+		}
 	}
 	return resp, nil
 }

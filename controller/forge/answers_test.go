@@ -1,7 +1,10 @@
 package forge
 
 import (
+	"bytes"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,10 +20,35 @@ func TestNewAnswer(t *testing.T) {
 	} {
 		header.Set(name, value)
 	}
-	body := make([]byte, 3, 512)
+	body := []byte(`[` + strings.Repeat(`{"url":"https://forge.example/repos/octo/demo/pulls/7"},`, 100) + `{}]`)
 	got := newAnswer(header, body)
 	want := http.Header{"Etag": {`"a"`}, "Link": {`<https://forge.example/?page=2>; rel="next"`}, "Content-Type": {"application/json"}, "X-Total-Count": {"7"}, "X-Oauth-Scopes": {"repo"}}
-	if diff := cmp.Diff(want, got.header); diff != "" || got.tag != `"a"` || len(got.body) != 3 || cap(got.body) == 512 {
-		t.Errorf("the tag is %s, the body takes %d bytes, the headers (-want +got):\n%s", got.tag, cap(got.body), diff)
+	if diff := cmp.Diff(want, got.header); diff != "" || got.tag != `"a"` {
+		t.Errorf("the tag is %s, the headers (-want +got):\n%s", got.tag, diff)
+	}
+	kept, err := got.body()
+	if err != nil || !bytes.Equal(kept, body) {
+		t.Errorf("the body is %q (%v), want what came", kept, err)
+	}
+	if cap(got.packed) > len(body)/10 {
+		t.Errorf("a body of %d bytes takes %d", len(body), cap(got.packed))
+	}
+}
+
+// TestPut drops the oldest answers beyond the bound.
+func TestPut(t *testing.T) {
+	a := newAnswers()
+	for i := range 5 {
+		a.put(strconv.Itoa(i), answer{packed: make([]byte, maxKept/4)})
+	}
+	a.put("1", answer{tag: "later"}) // keeps its place, and takes less
+	a.put("5", answer{packed: make([]byte, maxKept/4)})
+	for url, want := range map[string]bool{"0": false, "1": true, "2": true, "5": true} {
+		if _, kept := a.get(url); kept != want {
+			t.Errorf("the answer %s is kept: %t, want %t", url, kept, want)
+		}
+	}
+	if a.size != maxKept {
+		t.Errorf("the answers take %d bytes, want %d", a.size, maxKept)
 	}
 }
