@@ -75,16 +75,15 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestAJobFetchesBothSides: a job with a shallow checkout of a pull request fetches the two
-// commits that it compares, and the history only where the forge does not report their
-// merge base. Both give the same report.
-func TestAJobFetchesBothSides(t *testing.T) {
-	t.Parallel()
+// longHistory returns a job about a pull request that changes one case, in a repository
+// with a thousand commits, and the commit that it forked from.
+func longHistory(t *testing.T) (j *job, fork string) {
+	t.Helper()
 	const folder = "test_definitions/shop/level_1/"
 	keyword := func(word string) string {
 		return fmt.Sprintf(`{"id": "one", "name": "One", "prompt": "say hello", "expected": {"keywords": [%q]}}`, word)
 	}
-	j := newOrigin(t, map[string]string{
+	j = newOrigin(t, map[string]string{
 		"gavel.yaml":                        "version: 1\ntargets: {bot: {provider: mock, replies: [{echo: true}]}}\n",
 		"test_definitions/shop/domain.json": `{"id": "shop", "name": "Shop", "evaluator_id": "keyword"}`,
 		folder + "one.json":                 keyword("hello"),
@@ -92,14 +91,22 @@ func TestAJobFetchesBothSides(t *testing.T) {
 	}, map[string]string{"README.md": "replaced below"})
 	grow(t, j.folder, 1000)
 	j.git(t, "checkout", "-q", "-B", "topic", "main")
-	fork := j.git(t, "rev-parse", "main")
+	fork = j.git(t, "rev-parse", "main")
 	j.head = gittest.Commit(t, j.folder, map[string]string{folder + "one.json": keyword("bye")})
 	j.git(t, "update-ref", "refs/pull/1/head", j.head)
 	grow(t, j.folder, 1)
 	j.base = j.git(t, "rev-parse", "main")
 	j.forge.AddPull(forgetest.Pull{Number: 1, HeadSHA: j.head, BaseSHA: j.base, HeadRef: "topic"})
 	j.git(t, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	return j, fork
+}
 
+// TestAJobFetchesBothSides: a job with a shallow checkout of a pull request fetches the two
+// commits that it compares, and the history only where the forge does not report their
+// merge base. Both give the same report.
+func TestAJobFetchesBothSides(t *testing.T) {
+	t.Parallel()
+	j, fork := longHistory(t)
 	judge := func(known bool) (sent int64, text string) {
 		t.Helper()
 		if known {
@@ -131,6 +138,36 @@ func TestAJobFetchesBothSides(t *testing.T) {
 		t.Errorf("both sides take %d bytes, and the history %d", few, all)
 	}
 	t.Log(few, all)
+}
+
+// TestAServerFetchesBothSides: at its first look at a repository a server fetches as little as
+// a job, and decides the same.
+func TestAServerFetchesBothSides(t *testing.T) {
+	t.Parallel()
+	judge := func(known bool) (sent int64, text string) {
+		t.Helper()
+		j, fork := longHistory(t)
+		if known {
+			j.forge.Compares(j.base, j.head, fork)
+		}
+		file := operatorsFile(t, j, "")
+		var bytes atomic.Int64
+		j.forge.CloneURL = metered(t, j.folder, &bytes)
+		_, log, end := j.serving(t, file)
+		log.await(t, `"repo":"octo/demo#1","duration"`)
+		if code := end(); code != exitPass {
+			t.Errorf("the server ends with %d", code)
+		}
+		return bytes.Load(), j.states()["gavel/verdict"]
+	}
+	all, want := judge(false)
+	few, got := judge(true)
+	if got != want || !strings.HasPrefix(got, "failure: 1 regression") {
+		t.Errorf("the status is %q, with the history %q", got, want)
+	}
+	if few > all/40 {
+		t.Errorf("both sides take %d bytes, and the history %d", few, all)
+	}
 }
 
 // TestAHeadThatGitDoesNotHaveYet: the forge knows a push some seconds before its git server
