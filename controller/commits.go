@@ -18,6 +18,8 @@ import (
 // CommitSides are two committed sides.
 type CommitSides struct {
 	Repo *gitrepo.Repository
+	// Branch is the branch of Head, for people; it may be empty.
+	Branch string
 	// Head is a commit, Base a commit or ref whose merge base with head is compared;
 	// empty compares with nothing.
 	Head, Base string
@@ -70,6 +72,7 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	head.Branch, head.Subject = c.Branch, c.Repo.Subject(c.Head)
 	req := Request{
 		Head: head, Making: c.Making, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, Push: c.Push, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},

@@ -149,7 +149,7 @@ func (e *execution) report(started time.Time) *report.Report {
 func (e *execution) loadStored(ctx context.Context) error {
 	p, cfg := e.p, e.p.req.Head.Config
 	e.in = &report.Input{
-		Run: e.opts.ID, Plan: p.Plan.Cases(), Controls: p.controls(), Problems: p.Problems,
+		Run: e.opts.ID, Branch: p.req.Head.Branch, Subject: p.req.Head.Subject, Plan: p.Plan.Cases(), Controls: p.controls(), Problems: p.Problems,
 		Gate: report.NewGateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
 		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},

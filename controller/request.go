@@ -21,6 +21,10 @@ type Checkout struct {
 	Commit string
 	FS     fs.FS
 	Config *config.Config
+	// Branch is the branch of the commit, and Subject the first line of its message, or
+	// of the commit that the working tree is based on. Reports show them; either may be
+	// empty.
+	Branch, Subject string
 	// Dir is the folder on disk with the files, in which programs run; empty without
 	// one.
 	Dir string

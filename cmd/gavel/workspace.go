@@ -111,7 +111,9 @@ func (a *App) Worktree(w *workspace) (controller.Checkout, error) {
 		}
 		return controller.Checkout{}, usageError("%s is invalid", a.ConfigFile)
 	}
-	return controller.Checkout{Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root()}, nil
+	return controller.Checkout{
+		Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root(), Branch: w.Repo.Branch(), Subject: w.Repo.Subject(""),
+	}, nil
 }
 
 // snapshots keeps a snapshot of the definitions next to the ledger.

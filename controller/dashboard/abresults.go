@@ -43,7 +43,7 @@ func (s *Site) runAB(r *http.Request) (view, error) {
 		Won       []outcomeCount
 		Rows      []abRow
 		Pager     pager
-	}{s.runURL(run.ID), formatTime(run.Finished), won(rows), nil, paged(r, len(rows))}
+	}{s.runURL(run.ID), formatRunTime(run.Finished), won(rows), nil, paged(r, len(rows))}
 	for _, row := range cut(rows, pageOf(r)) {
 		body.Rows = append(body.Rows, s.abRow(run, row))
 	}

@@ -93,7 +93,7 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 	}
 	body := caseBody{
 		Case: html.NewCase(run.report, row, html.Options{}),
-		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatTime(run.Finished), Head: html.ShortCommit(run.Head),
+		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatRunTime(run.Finished), Head: html.ShortCommit(run.Head),
 	}
 	for i := range run.report.Cases {
 		if other := &run.report.Cases[i]; other.Key == row.Key && other != row && len(body.Siblings) < mostSamples {

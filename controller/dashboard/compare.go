@@ -275,7 +275,7 @@ type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score, O
 func (s *Site) side(name string, x subject) sideView {
 	sum := x.report.Summary
 	out := sideView{
-		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatTime(x.Finished), Head: html.ShortCommit(x.Head),
+		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatRunTime(x.Finished), Head: html.ShortCommit(x.Head),
 		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3), Of: judgedOf(sum),
 	}
 	if x.target == "" {

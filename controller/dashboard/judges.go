@@ -40,7 +40,7 @@ func (s *Site) runJudges(r *http.Request) (view, error) {
 		// Unpaired are the cases with more than MostEvaluators; empty for none.
 		Unpaired       string
 		MostEvaluators int
-	}{s.runURL(run.ID), formatTime(run.Finished), nil, max(0, len(pairs)-mostPairs), "", mostEvaluators}
+	}{s.runURL(run.ID), formatRunTime(run.Finished), nil, max(0, len(pairs)-mostPairs), "", mostEvaluators}
 	if unpaired > 0 {
 		body.Unpaired = textfmt.Count(unpaired, "case")
 	}

@@ -106,11 +106,12 @@ const (
 	mostGroups  = 100
 	mostOthers  = 40
 	mostTargets = 20
+	mostOption  = 60 // characters of a run's title in a list to choose from
 )
 
 // A runBody is the page of a run.
 type runBody struct {
-	Run, When, About         string
+	Run, When, About, Title  string
 	Headline, Gate, GateWord string
 	Facts                    []html.Fact
 	Notices                  []html.Notice
@@ -150,7 +151,7 @@ func (s *Site) run(r *http.Request) (view, error) {
 	sections := reporters.Arrange(rep)
 	rows, counts := f.apply(run)
 	body := runBody{
-		Run: run.ID, When: formatTime(run.Finished), About: about(run.Run, s.cfg.Repository == ""),
+		Run: run.ID, When: formatRunTime(run.Finished), About: about(run.Run, s.cfg.Repository == ""), Title: s.line(html.Title(rep)),
 		Headline: s.line(sections.Headline(rep)), Gate: s.line(rep.Gate.Reason), GateWord: rep.Gate.Result,
 		Facts: html.Facts(rep), Notices: html.Notices(rep, html.Options{}), Targets: html.Targets(rep),
 		Tables: html.Tables(rep.Groups), Filter: f, Pager: paged(r, len(rows)), All: f.link(""),
@@ -201,11 +202,15 @@ func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
 	found, _, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: mostOthers})
 	var out []runRow
 	for _, other := range found {
-		if other.ID != run {
-			out = append(out, runRow{
-				ID: other.ID, When: formatTime(other.Finished), Head: html.ShortCommit(other.Head), About: about(other, s.cfg.Repository == ""),
-			})
+		if other.ID == run {
+			continue
 		}
+		row, err := s.runRow(other)
+		if err != nil {
+			return nil, err
+		}
+		row.Title = textfmt.Clip(row.Title, mostOption)
+		out = append(out, row)
 	}
 	return out, err
 }
@@ -265,7 +270,7 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		Rows                       []matrixRow
 		Pager                      pager
 		More                       int // targets
-	}{Run: run.ID, When: formatTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, len(run.keys))}
+	}{Run: run.ID, When: formatRunTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, len(run.keys))}
 	names, body.More = first(names, mostTargets)
 	for _, name := range names {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})

@@ -17,7 +17,7 @@ import (
 // A runRow is a run in the list.
 type runRow struct {
 	ID, URL, When, ISO string
-	Head, About        string
+	Head, About, Title string
 	Gate, Reason       string
 	Counts, Score, Of  string
 	Cost, Took         string
@@ -56,8 +56,8 @@ func (s *Site) runRow(run ledger.Run) (runRow, error) {
 	}
 	sum := rep.Summary
 	row := runRow{
-		ID: run.ID, URL: s.runURL(run.ID), When: formatTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
-		Head: html.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""),
+		ID: run.ID, URL: s.runURL(run.ID), When: formatRunTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
+		Head: html.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""), Title: s.line(html.Title(rep)),
 		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
 		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2), Of: judgedOf(sum),
 		Took: textfmt.Duration(time.Duration(rep.DurationMS) * time.Millisecond),

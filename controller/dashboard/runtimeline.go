@@ -72,7 +72,7 @@ func (s *Site) runTimeline(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	body := timelineBody{
-		Run: run.ID, URL: s.runURL(run.ID), When: formatTime(run.Finished), Took: textfmt.Duration(run.Finished.Sub(run.Started)),
+		Run: run.ID, URL: s.runURL(run.ID), When: formatRunTime(run.Finished), Took: textfmt.Duration(run.Finished.Sub(run.Started)),
 		Timed: len(cases), Judged: judged, Pager: paged(r, len(cases)),
 	}
 	if usd := run.report.Summary.CostUSD; usd != nil {

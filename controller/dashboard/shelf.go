@@ -121,5 +121,8 @@ func (s *shelf) put(run *stored) {
 	}
 }
 
+// formatRunTime formats the time of a run, so that two runs of one minute differ.
+func formatRunTime(t time.Time) string { return t.UTC().Format(time.DateTime) }
+
 // formatTime formats a time for people.
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

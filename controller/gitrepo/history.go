@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -71,6 +72,33 @@ func (r *Repository) state(commit, file string) (state, error) {
 		return state{}, fmt.Errorf("read the history of %s: %w", file, err)
 	}
 	return s, nil
+}
+
+// mostSubject bounds the subject of a commit, in bytes.
+const mostSubject = 200
+
+// Subject returns the first line of the message of a commit, or of the current one for an
+// empty name. It is empty for a commit that cannot be read.
+func (r *Repository) Subject(commit string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	hash := plumbing.NewHash(commit)
+	if commit == "" {
+		head, err := r.git.Head()
+		if err != nil {
+			return "" // before the first commit
+		}
+		hash = head.Hash()
+	}
+	c, err := object.GetCommit(r.store, hash)
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
+	if len(line) > mostSubject {
+		line = line[:mostSubject] + "…"
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(line), "")
 }
 
 // commitState returns a commit's time and parents.

@@ -58,8 +58,10 @@ type Sample struct {
 // An Input is the input of Compare.
 type Input struct {
 	// Run is the identity of the run.
-	Run  string
-	Plan *plan.Plan
+	Run string
+	// Branch and Subject are head's branch and the subject of its commit.
+	Branch, Subject string
+	Plan            *plan.Plan
 	// Controls run cases of the plan without their skill. They have outcomes as the
 	// cases, and decide nothing.
 	Controls []plan.Row
@@ -107,7 +109,7 @@ type Input struct {
 // case is unclear, since it may have been as bad before.
 func Compare(in Input) *Report {
 	r := &Report{
-		Run: in.Run, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
+		Run: in.Run, Branch: in.Branch, Subject: in.Subject, Base: commit(in.Plan.Base), Head: commit(in.Plan.Head),
 		Cases:        make([]Row, 0, len(in.Plan.Rows)),
 		Problems:     append([]schema.Problem{}, in.Problems...),
 		ConfigDigest: in.ConfigDigest, Rules: in.Config.Rules,

@@ -52,6 +52,10 @@ type Report struct {
 	// Base and Head are 40 hex digits, worktree, or null.
 	Base    *string `json:"base"`
 	Head    *string `json:"head"`
+	// Branch is head's branch, and Subject the first line of the message of its commit, or
+	// of the commit that the working tree is based on. Either may be empty.
+	Branch  string  `json:"branch,omitempty"`
+	Subject string  `json:"subject,omitempty"`
 	Cases   []Row   `json:"cases"`
 	Summary Summary `json:"summary"`
 	Diff    Diff    `json:"diff"`

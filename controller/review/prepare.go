@@ -207,7 +207,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 		return found, err
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
-		Repo: at.repo, Making: r.making(), Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: at.repo, Making: r.making(), Branch: r.branch, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, Push: push, MaxNew: r.maxNew(),
 	})
 	if err != nil {
@@ -304,7 +304,7 @@ func (r *Review) execution(ctx context.Context, came judgement) controller.RunOp
 // the commit, like a problem of a definition.
 func (r *Review) refuse(ctx context.Context, over *pack.ExcessError) (*report.Report, error) {
 	prepared := controller.Unplanned(controller.Request{
-		Head:       controller.Checkout{Commit: r.head, FS: nothing{}, Config: config.Default()},
+		Head:       controller.Checkout{Commit: r.head, Branch: r.branch, FS: nothing{}, Config: config.Default()},
 		ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv, HeadTrust: r.writes(),
 	}, schema.Problem{
 		Position: schema.Position{File: over.Path, Line: 1, Column: 1}, Severity: schema.Error, Rule: schema.RuleOutOfBounds,

@@ -20,7 +20,8 @@ type Subject struct {
 	Repository forge.Repo
 	LedgerName string
 	Number     int
-	Head       string
+	// Branch is the branch of Head.
+	Branch, Head string
 	// Refs are fetched; base has the Known ones. Base is empty, a commit or one of
 	// them.
 	Known, Refs []string
@@ -52,7 +53,7 @@ type Subject struct {
 // asks the forge for the head's pusher if that decides about its programs.
 func (r *Review) subject(ctx context.Context, at sides, last *report.Report) Subject {
 	s := Subject{
-		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Head: r.head, Known: r.known, Refs: r.refs, Base: at.base, Rules: at.rules,
+		Repository: r.Repository, LedgerName: r.Known, Number: r.number, Branch: r.branch, Head: r.head, Known: r.known, Refs: r.refs, Base: at.base, Rules: at.rules,
 		Level: r.level, Trust: r.trust, Merged: r.merged, Queued: r.queued,
 		Followed: r.commands.Followed, Refused: r.commands.Refused, Follows: r.follows, Approved: r.approved, Schedule: r.schedule,
 		ConfigFile: r.ConfigFile, WebURL: r.WebURL, Forks: r.Forks, Programs: r.Programs, Targets: r.Targets, Deadline: r.Deadline,
@@ -107,7 +108,7 @@ func reviewOf(cfg Config, s Subject) *Review {
 	cfg.Client, cfg.Repository, cfg.Known = nil, s.Repository, s.LedgerName
 	cfg.ConfigFile, cfg.WebURL, cfg.Forks, cfg.Programs, cfg.Targets, cfg.Deadline = s.ConfigFile, s.WebURL, s.Forks, s.Programs, s.Targets, s.Deadline
 	r := &Review{
-		Config: New(cfg).cfg, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, rules: s.Rules, number: s.Number, queued: s.Queued,
+		Config: New(cfg).cfg, branch: s.Branch, head: s.Head, refs: s.Refs, known: s.Known, base: s.Base, rules: s.Rules, number: s.Number, queued: s.Queued,
 		level: s.Level, trust: s.Trust, merged: s.Merged, schedule: s.Schedule,
 		commands: command.Commands{Followed: s.Followed, Refused: s.Refused}, follows: s.Follows, approved: s.Approved,
 	}

@@ -217,7 +217,8 @@ func New(cfg Config) *Reviewer {
 // meanwhile that a verdict will come. No step changes the review.
 type Review struct {
 	Config
-	head string
+	// branch is the branch of head, which the pages and reports show.
+	branch, head string
 	// refs are fetched: they contain head and base. known are the ones with a history
 	// by people with write permission.
 	refs, known []string
@@ -295,7 +296,7 @@ func (r *Reviewer) Pull(ctx context.Context, number int, event string) (*Review,
 		return nil, err
 	}
 	out := &Review{
-		Config: cfg, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
+		Config: cfg, branch: pull.HeadRef, head: pull.HeadSHA, base: pull.BaseSHA, number: number, level: ledger.LevelPull, closed: !pull.Open, id: pull.RepoID,
 		refs:  []string{"refs/heads/" + pull.BaseRef, fmt.Sprintf("refs/pull/%d/head", number)},
 		known: []string{"refs/heads/" + pull.BaseRef},
 		trust: forge.Trusted(event, &pull, permission),
@@ -319,7 +320,7 @@ var ErrNoBase = errors.New("there is nothing to compare with")
 // [ErrNoBase] if that is unknown.
 func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 	out := &Review{
-		Config: r.cfg, head: event.HeadSHA, level: ledger.LevelPull, refs: []string{"refs/heads/" + event.HeadRef},
+		Config: r.cfg, branch: event.HeadRef, head: event.HeadSHA, level: ledger.LevelPull, refs: []string{"refs/heads/" + event.HeadRef},
 		trust: forge.Trusted(event.Name, nil, forge.PermissionUnknown),
 	}
 	if event.BaseRef != "" && event.BaseRef != event.HeadRef {

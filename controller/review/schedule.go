@@ -28,7 +28,7 @@ type Schedule struct {
 // status, and the comment of an issue.
 func (r *Reviewer) Scheduled(c Schedule) *Review {
 	return &Review{
-		Config: r.cfg, head: c.SHA, refs: []string{"refs/heads/" + c.Branch}, level: ledger.LevelBase, merged: true,
+		Config: r.cfg, branch: c.Branch, head: c.SHA, refs: []string{"refs/heads/" + c.Branch}, level: ledger.LevelBase, merged: true,
 		trust: forge.Trusted(forge.EventPush, nil, forge.PermissionUnknown), schedule: &c,
 	}
 }

@@ -190,7 +190,9 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 	place := s.Workspace()
 	differ := s.differ
 	req := controller.Request{
-		Head:       controller.Checkout{Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root()},
+		Head: controller.Checkout{
+			Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root(), Branch: place.Repo.Branch(), Subject: place.Repo.Subject(""),
+		},
 		Base:       s.base,
 		Snapshot:   s.snapshot,
 		Pinned:     s.pinned(),

@@ -102,6 +102,16 @@ func Facts(r *report.Report) []Fact {
 	return out
 }
 
+// mostTitle bounds the title of a head, in characters.
+const mostTitle = 160
+
+// Title returns the branch and the commit subject of a report's head, empty if both are
+// unknown.
+func Title(r *report.Report) string {
+	said := slices.DeleteFunc([]string{textfmt.Line(r.Branch), textfmt.Line(r.Subject)}, func(s string) bool { return s == "" })
+	return textfmt.Clip(strings.Join(said, " · "), mostTitle)
+}
+
 // ShortCommit shortens a commit to 7 digits; any other name is unchanged.
 func ShortCommit(name string) string {
 	if len(name) == 40 {

@@ -16,7 +16,7 @@ type view struct {
 	Style  template.CSS
 	Script template.JS
 
-	// About is the subject of the report with its date, as far as they are known.
+	// About is the subject of the report with its head's title and its date.
 	About                    string
 	Headline, Gate, GateWord string
 	Facts                    []Fact
@@ -41,10 +41,12 @@ type caseView struct {
 	Open bool
 }
 
-func about(o Options) string {
+func about(r *report.Report, o Options) string {
 	var said []string
-	if o.Subject != "" {
-		said = append(said, textfmt.Line(o.Subject))
+	for _, part := range []string{textfmt.Line(o.Subject), Title(r)} {
+		if part != "" {
+			said = append(said, part)
+		}
 	}
 	if !o.At.IsZero() {
 		said = append(said, o.At.UTC().Format("2 January 2006, 15:04 UTC"))
@@ -55,7 +57,7 @@ func about(o Options) string {
 func newView(r *report.Report, o Options) *view {
 	sections := reporters.Arrange(r)
 	v := &view{
-		About:    about(o),
+		About:    about(r, o),
 		Headline: textfmt.Line(sections.Headline(r)),
 		Gate:     textfmt.Line(r.Gate.Reason),
 		GateWord: r.Gate.Result,
