@@ -130,6 +130,9 @@ type Labels struct {
 	Status string
 	// Conversation groups cases that are turns of the same one.
 	Conversation string
+	// Prompt is the name of the prompt of a matrix case, and Vars are its variables in one
+	// line, which may be shortened. They are empty for other cases.
+	Prompt, Vars string
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string

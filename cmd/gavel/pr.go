@@ -17,7 +17,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
-	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 	"github.com/gavel-evals/gavel/reporters/comment"
@@ -241,9 +240,7 @@ func (c prApp) writePage(ctx context.Context, store *ledger.Ledger, r *report.Re
 	if file == "" || r == nil {
 		return
 	}
-	page := files.WithPaths(c.Path, files.HTML(file, o, func() (report.CaseHistory, error) {
-		return maintenance.Histories(ctx, store, report.HistoryRuns, nil)
-	}))
+	page := files.WithPaths(c.Path, files.HTML(file, o, recall(ctx, store)))
 	err := files.Write(r, page...)
 	if err == nil {
 		err = ci.HandOn(c.Env("GITHUB_OUTPUT"), "report", page[0].Path)

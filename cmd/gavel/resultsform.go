@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/maintenance"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/files"
+	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -39,6 +42,22 @@ func leftOut(f runFlags, r *report.Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%s of other formats: not in %s, which holds cases of the %s format", textfmt.Count(n, "case"), f.results, format)
+}
+
+// recall returns a function that adds the stored verdicts and replies of cases to the
+// options of a page.
+func recall(ctx context.Context, store *ledger.Ledger) func(*report.Report, *html.Options) error {
+	return func(r *report.Report, o *html.Options) (err error) {
+		if o.History, err = maintenance.Histories(ctx, store, report.HistoryRuns, nil); err != nil {
+			return err
+		}
+		stored, err := ledger.RunWithoutCases(ctx, store, r.Run)
+		if err != nil || stored == nil {
+			return err
+		}
+		o.Replies, err = ledger.LastReplies(ctx, store, stored.Scope(), html.GridDigests(r))
+		return err
+	}
 }
 
 // addSources adds the parts of definitions that a file of results has: the rows of the

@@ -12,8 +12,6 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/ledger"
-	"github.com/gavel-evals/gavel/controller/maintenance"
-	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/schema"
@@ -75,9 +73,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if why := controller.PreventingProblems(prepared.Problems); len(why) > 0 {
 		return usageError("nothing was judged: %s", why[0].Message)
 	}
-	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, html.Options{Subject: filepath.Base(w.Repo.Root()), At: time.Now()}, func() (report.CaseHistory, error) {
-		return maintenance.Histories(context.WithoutCancel(ctx), store, report.HistoryRuns, nil)
-	}), resultsFile(f), files.Summary(f.summary, time.Now))
+	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, html.Options{Subject: filepath.Base(w.Repo.Root()), At: time.Now()}, recall(context.WithoutCancel(ctx), store)), resultsFile(f), files.Summary(f.summary, time.Now))
 	if err := files.Check(requested...); err != nil {
 		return usageError("%w", err)
 	}

@@ -35,7 +35,7 @@ func TestTargetsBeyondAPage(t *testing.T) {
 		r.Cases = append(r.Cases, report.Row{Key: "a", Target: name, PerTarget: true, Action: plan.Run, Verdict: &pass, Score: pointer(1.0)})
 	}
 	h.run("run-1", r)
-	has(t, h.site(dashboard.Config{}), "/runs/run-1/targets", "<p class=\"note\">and 7 more targets</p>")
+	has(t, h.site(dashboard.Config{}), "/runs/run-1/targets", "<p class=\"note\">and 7 more columns</p>")
 }
 
 // TestEvaluatorsBeyondAPage: a case with more of them than are compared is counted.

@@ -106,7 +106,7 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		body.AtBase = s.clip(said, &room)
 	}
 	body.Reason, body.Error, body.Remark = s.clip(body.Reason, &room), s.clip(body.Error, &room), s.clip(body.Remark, &room)
-	scope := scopeOf(run.Run)
+	scope := run.Scope()
 	if err := s.samples(r.Context(), &body, scope, row); err != nil {
 		return view{}, err
 	}
@@ -119,15 +119,6 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	return view{Template: "case", Title: body.Name, Body: body}, nil
-}
-
-// scopeOf returns the scope that may be shown with a run: the entries that everybody
-// may read, and those of its own pull request.
-func scopeOf(run ledger.Run) ledger.Scope {
-	if run.PullRequest != 0 {
-		return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelPull, Repository: run.Repository, PullRequest: run.PullRequest}}
-	}
-	return ledger.Scope{Trust: ledger.Trust{Level: ledger.LevelOperator, Repository: run.Repository}}
 }
 
 // samples adds the conversations on which the verdict rests. If the ledger no longer

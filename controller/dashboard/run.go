@@ -188,6 +188,9 @@ func (s *Site) run(r *http.Request) (view, error) {
 // pagesOf returns the further pages of a run that are not empty.
 func (s *Site) pagesOf(run *stored) []pageLink {
 	pages := []pageLink{{"Timeline", s.runURL(run.ID) + "/timeline"}}
+	if layout := html.NewGridLayout(run.report); layout.Matrix() > 0 && layout.Compares() {
+		pages = append(pages, pageLink{gridTitle(layout), s.runURL(run.ID) + "/targets"})
+	}
 	if slices.ContainsFunc(run.rows, func(row *report.Row) bool { return row.Comparison != nil }) {
 		pages = append(pages, pageLink{"A/B results", s.runURL(run.ID) + "/ab"})
 	}
@@ -237,55 +240,36 @@ func effort(row *report.Row) string {
 	return textfmt.USD(*row.CostUSD)
 }
 
-// A matrixRow is one case with its score against each target.
-type matrixRow struct {
-	Key   string
-	Cells []matrixCell
-}
-
-// A matrixCell is the result of a case against a target; empty if it has none.
-type matrixCell struct{ Icon, Kind, Score, URL string }
-
-// runTargets is the table of cases and targets.
+// runTargets is the grid of a run: tests, and the prompts and targets that they run with.
 func (s *Site) runTargets(r *http.Request) (view, error) {
 	run, err := s.reports.get(r.Context(), r.PathValue("run"))
 	if err != nil {
 		return view{}, err
 	}
-	keys := cut(run.keys, pageOf(r))
-	names := targetsOf(run.report)
-	cells := map[string]map[string]*report.Row{}
-	for _, key := range keys {
-		cells[key] = map[string]*report.Row{}
-	}
-	for i := range run.report.Cases {
-		row := &run.report.Cases[i]
-		if line := cells[row.Key]; line != nil {
-			line[row.Target] = row
-		}
-	}
+	layout := html.NewGridLayout(run.report)
 	body := struct {
-		Run, When, URL, CompareURL string
-		Names                      []field // as they are shown, and as they are
-		Rows                       []matrixRow
-		Pager                      pager
-		More                       int // targets
-	}{Run: run.ID, When: formatRunTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, len(run.keys))}
-	names, body.More = first(names, mostTargets)
+		Run, Title, When, URL, CompareURL string
+		Names                             []field // as they are shown, and as they are
+		Grids                             []html.Grid
+		Pager                             pager
+	}{Run: run.ID, Title: gridTitle(layout), When: formatRunTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, layout.Tests())}
+	names, _ := first(targetsOf(run.report), mostTargets)
 	for _, name := range names {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
 	}
-	for _, key := range keys {
-		line := matrixRow{Key: s.line(key)}
-		for _, name := range body.Names {
-			var c matrixCell
-			if row := cells[key][name.Value]; row != nil {
-				kind := html.KindOf(row)
-				c = matrixCell{html.Icons[kind], kind, textfmt.OutOf(row.Score, row.Scale()), s.caseURL(run.ID, row.Name())}
-			}
-			line.Cells = append(line.Cells, c)
-		}
-		body.Rows = append(body.Rows, line)
+	n := pageOf(r) * perPage
+	from, to := min(n, layout.Tests()), min(n+perPage, layout.Tests())
+	replies, err := ledger.LastReplies(r.Context(), s.cfg.Ledger, run.Scope(), layout.Digests(from, to))
+	if err != nil {
+		return view{}, err
 	}
-	return view{Template: "matrix", Title: "Cases and targets", Body: body}, nil
+	body.Grids = layout.Grids(from, to, replies, func(row *report.Row) string { return s.caseURL(run.ID, row.Name()) })
+	return view{Template: "matrix", Title: body.Title, Body: body}, nil
+}
+
+func gridTitle(layout *html.GridLayout) string {
+	if layout.Matrix() > 0 {
+		return "Tests and prompts"
+	}
+	return "Cases and targets"
 }

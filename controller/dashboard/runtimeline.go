@@ -110,7 +110,7 @@ func (s *Site) timed(r *http.Request, run *stored) (cases []timed, judged int, e
 	for i, row := range rows {
 		digests[i] = row.Digest
 	}
-	decided, err := s.cfg.Ledger.Decided(r.Context(), scopeOf(run.Run), digests)
+	decided, err := s.cfg.Ledger.Decided(r.Context(), run.Scope(), digests)
 	if err != nil {
 		return nil, 0, err
 	}

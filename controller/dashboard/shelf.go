@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +22,6 @@ type stored struct {
 	kinds    []string
 	words    []string // the text that a filter searches
 	byName   map[string]*report.Row
-	keys     []string // of the cases, in order
 }
 
 // A shelf remembers opened runs, since reading a large one takes long.
@@ -88,10 +86,7 @@ func arranged(run ledger.Run, r *report.Report) *stored {
 		}
 		out.words[i] = strings.ToLower(text)
 		out.byName[row.Name()] = row
-		out.keys = append(out.keys, row.Key)
 	}
-	slices.Sort(out.keys)
-	out.keys = slices.Compact(out.keys)
 	return out
 }
 

@@ -63,6 +63,36 @@ func TestPagesOfErrors(t *testing.T) {
 	}
 }
 
+// TestTitles: the list of runs, a run, and the choice of runs to compare it with have the
+// branch and the subject of the commit, and runs of one minute have different times.
+func TestTitles(t *testing.T) {
+	h := newHouse(t)
+	for i, subject := range []string{"Shorten <b>", "Lengthen"} {
+		r := reporttest.Stored(t, "regressions")
+		r.Branch, r.Subject = "main", subject
+		h.run(fmt.Sprint("run-", i), r)
+		h.now = h.now.Add(20*time.Second - time.Hour)
+	}
+	site := h.site(dashboard.Config{})
+	has(t, site, "/", `<div class="small">main · Shorten &lt;b&gt;</div>`, `<div class="small">main · Lengthen</div>`, "2026-03-01 13:00:00", "2026-03-01 13:00:20")
+	has(t, site, "/runs/run-1", `<p class="note">main · Lengthen</p>`, "main · Shorten &lt;b&gt;</option>")
+}
+
+// TestGridOfARun has the stored answers of a matrix, each at its test and prompt.
+func TestGridOfARun(t *testing.T) {
+	h, pass := newHouse(t), verdict.Pass
+	r := &report.Report{Gate: report.Gate{Result: "pass"}}
+	for _, prompt := range []string{"long", "short"} {
+		h.judge("france/"+prompt, prompt, 1, "Paris, "+prompt+" <i>")
+		r.Cases = append(r.Cases, report.Row{Key: "caps#france/" + prompt, Dialect: schema.DialectMatrix, Target: "bot", Prompt: "The " + prompt + " one", Vars: "country: France", Verdict: &pass, Digest: prompt})
+	}
+	h.run("run-1", r)
+	site := h.site(dashboard.Config{})
+	has(t, site, "/runs/run-1", `<a href="/runs/run-1/targets">Tests and prompts</a>`)
+	has(t, site, "/runs/run-1/targets", "<h1>Tests and prompts</h1>", `<th scope="col">The long one</th><th scope="col">The short one</th>`,
+		`<th scope="row">france<div class="vars">country: France</div></th>`, `<div class="answer">Paris, long &lt;i&gt;</div></td><td data-kind="pass">`, `href="/runs/run-1/case?name=caps%23france%2Fshort"`, "Paris, short &lt;i&gt;")
+}
+
 // TestWhatBaseSaid holds that a case whose answer differs from base's shows both.
 func TestWhatBaseSaid(t *testing.T) {
 	h := newHouse(t)

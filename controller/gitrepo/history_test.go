@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,33 @@ func TestVersions(t *testing.T) {
 	want = map[string]string{"a": "", "dir/b": "5 ", "c": "6 ", "never": ""}
 	if diff := cmp.Diff(want, versionsOf(t, shallow)); diff != "" {
 		t.Errorf("of the last three commits (-want +got):\n%s", diff)
+	}
+}
+
+// TestSubject is the first line of a commit's message, of bounded length.
+func TestSubject(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	long := strings.Repeat("ä", 150)
+	err := Create(t.Context(), dir, []NewCommit{
+		{Message: "\nFirst, do this\n\nand why", Write: map[string][]byte{"a": []byte("0")}}, {Message: long, Write: map[string][]byte{"a": []byte("1")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	first, err := repo.Resolve(t.Context(), "HEAD~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for commit, want := range map[string]string{first: "First, do this", "": long[:mostSubject] + "…", strings.Repeat("1", 40): ""} {
+		if got := repo.Subject(commit); got != want {
+			t.Errorf("the subject of %q is %q, want %q", commit, got, want)
+		}
 	}
 }
 

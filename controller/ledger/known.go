@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 const (
@@ -56,6 +57,29 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 	}, `SELECT s.ordinal, s.duration, s.created, t.body FROM samples s JOIN transcripts t ON t.sample = s.id
 		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.Namespace())
 	return found, next, l.store.Fault("read the samples of "+e, err)
+}
+
+// LastReplies returns the last reply of the newest sample for each decision digest that
+// the scope may use. Unknown digests are not in the map.
+func LastReplies(ctx context.Context, l *Ledger, scope Scope, digests []string) (map[string]schema.Message, error) {
+	decided, err := l.Decided(ctx, scope, digests)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]schema.Message{}
+	for digest, decision := range decided {
+		executions, _, err := l.Executions(ctx, scope, decision.E)
+		if err != nil {
+			return nil, err
+		}
+		if len(executions) == 0 {
+			continue
+		}
+		if last := executions[len(executions)-1].Transcript.LastReply(); last != nil {
+			found[digest] = *last
+		}
+	}
+	return found, nil
 }
 
 // Judgements returns the judged samples of J that the scope may use, by ordinal. They

@@ -27,6 +27,15 @@ type Run struct {
 	Cases iter.Seq2[[]byte, error]
 }
 
+// Scope returns the scope that may be shown with a run: the entries that everybody may
+// read, and the ones of its own pull request.
+func (r *Run) Scope() Scope {
+	if r.PullRequest != 0 {
+		return Scope{Trust: Trust{Level: LevelPull, Repository: r.Repository, PullRequest: r.PullRequest}}
+	}
+	return Scope{Trust: Trust{Level: LevelOperator, Repository: r.Repository}}
+}
+
 // An OutboxItem is a comment or a status that has to be published with a report.
 type OutboxItem struct {
 	// ID is filled in by reading.

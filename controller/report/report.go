@@ -50,8 +50,8 @@ const (
 type Report struct {
 	Run string `json:"run"`
 	// Base and Head are 40 hex digits, worktree, or null.
-	Base    *string `json:"base"`
-	Head    *string `json:"head"`
+	Base *string `json:"base"`
+	Head *string `json:"head"`
 	// Branch is head's branch, and Subject the first line of the message of its commit, or
 	// of the commit that the working tree is based on. Either may be empty.
 	Branch  string  `json:"branch,omitempty"`
@@ -166,6 +166,10 @@ type Row struct {
 	VerdictReason string `json:"verdict_reason"`
 	// Groups are the case's domain and level, or suite.
 	Groups []string `json:"groups"`
+	// Prompt names the prompt of a matrix case, and Vars are its variables in one line,
+	// which may be shortened. They are empty for other cases.
+	Prompt string `json:"prompt,omitempty"`
+	Vars   string `json:"vars,omitempty"`
 	// Conversation names the conversation that has the case as a turn; empty for a
 	// separate case.
 	Conversation string `json:"conversation,omitempty"`

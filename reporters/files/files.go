@@ -69,13 +69,12 @@ func Summary(path string, now func() time.Time) File {
 	}}
 }
 
-// HTML returns the file with the report as one self-contained page. history reads
-// earlier verdicts of the cases; a nil history shows none.
-func HTML(path string, o html.Options, history func() (report.CaseHistory, error)) File {
+// HTML returns the file with the report as one self-contained page. recall adds earlier
+// verdicts and stored replies of the cases; a nil recall adds none.
+func HTML(path string, o html.Options, recall func(*report.Report, *html.Options) error) File {
 	return File{Flag: "--html", Path: path, Render: func(w io.Writer, r *report.Report) error {
-		if history != nil {
-			var err error
-			if o.History, err = history(); err != nil {
+		if recall != nil {
+			if err := recall(r, &o); err != nil {
 				return err
 			}
 		}

@@ -179,9 +179,10 @@ func TestBothSides(t *testing.T) {
 	said := func(role, text string) schema.Message { return schema.Message{Role: role, Content: text} }
 	base := said(schema.RoleAssistant, "30 days")
 	r.Cases[0].Detail = &report.Detail{Messages: []schema.Message{said(schema.RoleUser, "How long?"), said(schema.RoleAssistant, "60 days")}, BaseReply: &base}
+	r.Branch, r.Subject = "fix-<b>", "Shorten\tthe window"
 	text := render(t, r, Options{Subject: "octo/<demo>#7", At: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)})
 	for _, want := range []string{
-		"octo/&lt;demo&gt;#7 · 1 March 2026, 09:05 UTC",
+		"octo/&lt;demo&gt;#7 · fix-&lt;b&gt; · Shorten the window · 1 March 2026, 09:05 UTC",
 		`<span class="role">at base</span><div class="said">30 days</div>`, `<span class="role">at head</span><div class="said">60 days</div>`,
 	} {
 		if !strings.Contains(text, want) {

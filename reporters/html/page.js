@@ -27,7 +27,16 @@
     if (event.key === "/" && event.target !== text) { event.preventDefault(); text.focus(); }
     if (event.key === "Escape" && event.target === text) { text.value = ""; apply(); }
   });
-  if (location.hash.length > 1) {
+  const show = () => {
+    const one = /^#case-\d+$/.test(location.hash) && document.getElementById(location.hash.slice(1));
+    if (!one) return false;
+    if (one.hidden) { kind = text.value = ""; apply(); }
+    one.open = true;
+    one.scrollIntoView();
+    return true;
+  };
+  addEventListener("hashchange", show);
+  if (!show() && location.hash.length > 1) {
     const query = new URLSearchParams(location.hash.slice(1));
     kind = buttons.some(b => b.dataset.kind === query.get("kind")) ? query.get("kind") : "";
     text.value = query.get("text") || "";

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/comment"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 //go:embed parts.tmpl
@@ -35,6 +36,8 @@ type Options struct {
 	// with what is set.
 	Subject string
 	At      time.Time
+	// Replies are the last replies of cases by their digests. The grids show them.
+	Replies map[string]schema.Message
 	// History has earlier judgements of the cases. A case without one has no curve.
 	History report.CaseHistory
 }

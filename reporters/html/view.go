@@ -3,11 +3,13 @@ package html
 import (
 	"html/template"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // A view is the whole page in words: the template only arranges them.
@@ -23,6 +25,8 @@ type view struct {
 	Notices                  []Notice
 	Targets                  []Target
 	Tables                   []Table
+	Grids                    []Grid
+	MoreTests                string
 	Kinds                    []Kind
 	// Total counts the cases.
 	Total int
@@ -38,7 +42,46 @@ const mostCases = 20_000
 // A caseView is one row, which may be open.
 type caseView struct {
 	Case
+	ID   string
 	Open bool
+}
+
+// caseID returns the anchor of a case by its position on the page.
+func caseID(i int) string { return "case-" + strconv.Itoa(i+1) }
+
+// mostTests bounds the rows of the grids of a page.
+const mostTests = 100
+
+// gridOf arranges the tests of a report that run with several prompts or targets. The
+// page shows the first n.
+func gridOf(r *report.Report) (layout *GridLayout, n int) {
+	layout = NewGridLayout(r)
+	if !layout.Compares() {
+		return layout, 0
+	}
+	return layout, min(layout.Matrix(), mostTests)
+}
+
+// GridDigests returns the digests of the cases in the grids of a page.
+func GridDigests(r *report.Report) []string {
+	layout, n := gridOf(r)
+	return layout.Digests(0, n)
+}
+
+// addGrids adds the grids of a report whose tests run with several prompts or targets.
+func (v *view) addGrids(r *report.Report, rows []*report.Row, replies map[string]schema.Message) {
+	layout, n := gridOf(r)
+	if n == 0 {
+		return
+	}
+	links := map[*report.Row]string{}
+	for i, row := range rows {
+		links[row] = "#" + caseID(i)
+	}
+	v.Grids = layout.Grids(0, n, replies, func(row *report.Row) string { return links[row] })
+	if more := layout.Matrix() - n; more > 0 {
+		v.MoreTests = textfmt.Count(more, "more test")
+	}
 }
 
 func about(r *report.Report, o Options) string {
@@ -77,9 +120,10 @@ func newView(r *report.Report, o Options) *view {
 		v.More = textfmt.Count(more, "more case")
 		rows = rows[:mostCases]
 	}
+	v.addGrids(r, rows, o.Replies)
 	v.Cases = func(yield func(caseView) bool) {
 		for i, row := range rows {
-			c := caseView{Case: NewCase(r, row, o)}
+			c := caseView{Case: NewCase(r, row, o), ID: caseID(i)}
 			if said := shared[row]; said != "" {
 				c.Error, c.Remark = textfmt.Clean(said), ""
 			}

@@ -78,7 +78,7 @@ func encodeListing(c *schema.CaseInfo) string {
 	w.Fixed(math.Float64bits(c.Weight))
 	w.Text(c.Skip)
 	l := &c.Labels
-	for _, text := range []string{l.ID, l.Name, l.Description, l.Difficulty, l.Status, l.Conversation} {
+	for _, text := range []string{l.ID, l.Name, l.Description, l.Difficulty, l.Status, l.Conversation, l.Prompt, l.Vars} {
 		w.Text(text)
 	}
 	w.Texts(l.Tags)
@@ -101,7 +101,7 @@ func decodeListing(listing string, c *schema.CaseInfo) bool {
 	c.Weight = math.Float64frombits(r.Fixed())
 	c.Skip = r.Text()
 	l := &c.Labels
-	for _, text := range []*string{&l.ID, &l.Name, &l.Description, &l.Difficulty, &l.Status, &l.Conversation} {
+	for _, text := range []*string{&l.ID, &l.Name, &l.Description, &l.Difficulty, &l.Status, &l.Conversation, &l.Prompt, &l.Vars} {
 		*text = r.Text()
 	}
 	l.Tags, l.Groups = r.Texts(), r.Texts()

@@ -186,6 +186,7 @@ func (c *compiler) reportSkipped(all int) {
 // cases returns the cases of one row: one for every prompt and target.
 func (c *compiler) cases(r row) []*schema.Case {
 	var cases []*schema.Case
+	r.listed = r.list()
 	for _, p := range c.prompts {
 		c.Budget.Go()
 		local := r.name
@@ -232,7 +233,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	tc := &schema.Case{
 		CaseInfo: schema.CaseInfo{
 			Key: c.Key(c.Doc.File, local), Dialect: schema.DialectMatrix, Origin: r.test.at,
-			Labels: schema.Labels{Name: schema.ShowKept(r.title()), Description: r.test.description, Tags: r.test.tags, Groups: []string{c.Key(c.Doc.File, "")}},
+			Labels: schema.Labels{Name: schema.ShowKept(r.title()), Description: r.test.description, Tags: r.test.tags, Prompt: p.name(), Vars: r.listed, Groups: []string{c.Key(c.Doc.File, "")}},
 			Target: t.target, PerTarget: len(c.providers) > 1, Weight: 1,
 			Inputs: c.rowInputs(r, p),
 		},

@@ -95,6 +95,9 @@ func (p prompt) identity() string {
 	return p.hash()
 }
 
+// name names a prompt for people: by its label, else by the beginning of its text.
+func (p prompt) name() string { return clipped(cmp.Or(p.label, p.template()), mostValue) }
+
 func (p prompt) hash() string {
 	raw, _ := json.Marshal(p.chat) // raw JSON that was read
 	return shortHash(p.text + string(raw))

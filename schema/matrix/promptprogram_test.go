@@ -65,6 +65,19 @@ func TestRowsThatAreTold(t *testing.T) {
 	}
 }
 
+// TestListedRow: a case has the name of its prompt and its variables in one line, with
+// long values shortened.
+func TestListedRow(t *testing.T) {
+	text := "prompts: [{label: p, raw: 'Say {{q}}'}, 'Do {{q}}']\ndefaultTest: {vars: {a: [1]}}\ntests: [{description: a, vars: {q: \"one\\n two\", b: " + strings.Repeat("x", 100) + "}}]\n"
+	got := cases(t, text, nil)
+	want := "a: [1] · q: one two · b: " + strings.Repeat("x", 80) + "…"
+	for i, name := range []string{"p", "Do {{q}}"} {
+		if l := got[i].Labels; l.Prompt != name || l.Vars != want {
+			t.Errorf("the case of prompt %d is listed as %q with %q, want %q with %q", i, l.Prompt, l.Vars, name, want)
+		}
+	}
+}
+
 // TestPromptsByPrograms: a prompt that promptfoo has a program print is never sent as a text,
 // however it is written. One that is not run here is named.
 func TestPromptsByPrograms(t *testing.T) {

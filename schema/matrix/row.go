@@ -26,6 +26,7 @@ type row struct {
 	written        template.Variables // as the test has them; without its functions' values
 	said           template.Variables // by which it is named
 	name           string
+	listed         string // the variables, for people
 	need           string // an unsupported need of the row, apart from its test's
 	// kept are the numbers of the rows whose answers it may have, by the names of these.
 	kept map[string]int
@@ -114,12 +115,7 @@ func (c *compiler) nested(t *test, vars template.Variables) (resolved, filled te
 			resolved[name], _ = json.Marshal(strings.TrimSuffix(s, "\n")) // a text
 		}
 	}
-	names := slices.Clone(t.order)
-	for _, name := range slices.Sorted(maps.Keys(resolved)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
+	names := t.names(resolved)
 	for range maxNested {
 		if !c.replaceNames(resolved, names) {
 			break
@@ -263,6 +259,55 @@ func (r row) filled(a written, err error) error {
 // variables.
 func (r row) title() string {
 	return cmp.Or(r.test.description, template.Clip(r.firstText()))
+}
+
+// mostListed bounds the list of a row's variables, and mostValue each of their values, in
+// bytes.
+const (
+	mostListed = 200
+	mostValue  = 80
+)
+
+// list returns the variables in one line, which may be shortened.
+func (r row) list() string {
+	var said strings.Builder
+	for _, name := range r.test.names(r.resolved) {
+		if len(r.resolved[name]) == 0 {
+			continue
+		}
+		value, isText := document.ParseText(r.resolved[name])
+		if !isText {
+			value = string(r.resolved[name])
+		}
+		value = clipped(schema.ShowKept(clipped(value, 4*mostValue)), mostValue)
+		if said.Len() > 0 {
+			said.WriteString(" · ")
+		}
+		said.WriteString(name + ": " + value)
+		if said.Len() > mostListed {
+			break
+		}
+	}
+	return clipped(said.String(), mostListed)
+}
+
+// clipped returns a text on one line, shortened to a number of bytes.
+func clipped(s string, most int) string {
+	if len(s) <= most {
+		return strings.Join(strings.Fields(s), " ")
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s[:most], "")), " ") + "…"
+}
+
+// names lists variables in the order of the file, then the others by their names.
+func (t *test) names(vars template.Variables) []string {
+	names := slices.Clone(t.order)
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (r row) firstText() string {
