@@ -71,6 +71,9 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 		if rep.Gate.Result != report.GateFail || !strings.Contains(rep.Gate.Reason, "1 case regressed") {
 			t.Errorf("the gate is %+v, want 1 case regressed", rep.Gate)
 		}
+		if rep.Branch != "topic" || rep.Subject != "change 1" {
+			t.Errorf("the report is about %q on %q, want change 1 on topic", rep.Subject, rep.Branch)
+		}
 	}
 	p, end, err := review.Plan(t.Context(), d.cfg, subject)
 	if err != nil {
@@ -81,6 +84,9 @@ func TestProgramsOfAHeadWhoseVerdictIsStored(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	if head := p.Head(); head.Branch != "topic" || head.Subject != "change 1" {
+		t.Errorf("a worker plans %q on %q, want change 1 on topic", head.Subject, head.Branch)
+	}
 	if own = append(own, p.Head().Programs == nil); !own[0] || !own[1] || !own[2] {
 		t.Errorf("programs of head see its own files first %v, then %v, and for a worker %v, want true each time", own[0], own[1], own[2])
 	}

@@ -60,8 +60,8 @@ func TestCommit(t *testing.T) {
 			if r.rules.Unvouched != "" {
 				got += " and not of " + r.rules.Unvouched
 			}
-			if got != tt.want || r.head != "h" || !r.trust.Run {
-				t.Errorf("%s, head %s, trusted %v, want %s", got, r.head, r.trust.Run, tt.want)
+			if got != tt.want || r.head != "h" || r.branch != tt.event.HeadRef || !r.trust.Run {
+				t.Errorf("%s, head %s of %s, trusted %v, want %s", got, r.head, r.branch, r.trust.Run, tt.want)
 			}
 			if diff := gocmp.Diff(tt.refs, r.refs) + gocmp.Diff(tt.known, r.known); diff != "" {
 				t.Errorf("refs and known refs, -want +got\n%s", diff)
