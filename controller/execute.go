@@ -50,6 +50,9 @@ func (p *Prepared) Execute(ctx context.Context, host Host, opts RunOptions) (*re
 	}
 	j := e.newJudging()
 	steps, err := e.begin(ctx, j)
+	if err == nil {
+		err = j.checkTargets(steps)
+	}
 	if err != nil {
 		return nil, err
 	}

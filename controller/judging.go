@@ -128,6 +128,16 @@ func (j *judging) steps() []step {
 	return append(steps, step{alone, rest}, step{base: askedAtBase}, step{head: asked})
 }
 
+// checkTargets returns an error if no target of head's jobs can be opened. If only some can,
+// the cases of the others are errors.
+func (j *judging) checkTargets(steps []step) error {
+	var jobs []run.Job
+	for _, s := range steps {
+		jobs = append(jobs, s.head...)
+	}
+	return fault(confirm.Head.String(), j.head.roster.Check(jobs))
+}
+
 // chunkSize returns the number of cases in a chunk, which keeps the targets busy.
 func (j *judging) chunkSize(jobs []run.Job) int {
 	size, counted := 8, map[string]bool{}

@@ -279,14 +279,3 @@ func (r Requirement) withoutVariable(variable string, names []string) schema.Pro
 		Hint:    fmt.Sprintf("write export %s=… before gavel run, or hand it to the step of a CI job under env:", variable),
 	}
 }
-
-// PreventingProblems returns the problems that prevent a run from starting.
-func PreventingProblems(problems []schema.Problem) []schema.Problem {
-	var out []schema.Problem
-	for _, p := range problems {
-		if p.Rule == RuleConfig || p.Rule == RuleVariable {
-			out = append(out, p)
-		}
-	}
-	return out
-}

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"slices"
+
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/load"
@@ -50,6 +52,20 @@ func (p *Prepared) unmeasured(r plan.Row) bool {
 // judged reports whether a row needs judging or deciding.
 func judged(r plan.Row) bool {
 	return r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide
+}
+
+// PreventingProblems returns the problems that prevent the plan from being carried out: a
+// variable that is not set is one only if no case can be judged without it.
+func (p *Prepared) PreventingProblems(problems []schema.Problem) []schema.Problem {
+	lacking := p.lacking()
+	some := slices.ContainsFunc(p.Plan.Rows, func(r plan.Row) bool { return judged(r) && lacking(r) == "" })
+	var out []schema.Problem
+	for _, found := range problems {
+		if found.Rule == RuleConfig || found.Rule == RuleVariable && !some {
+			out = append(out, found)
+		}
+	}
+	return out
 }
 
 // lacking returns a function that gives the missing part for judging a row; "" without

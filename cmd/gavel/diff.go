@@ -194,7 +194,7 @@ func (c *diffRun) states(ctx context.Context, sides [2]diffSide, args []string) 
 	if !c.flags.confirm {
 		return c.storedReport(ctx, prepared)
 	}
-	if why := controller.PreventingProblems(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
+	if why := prepared.PreventingProblems(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
 		return nil, usageError("nothing was judged: %s", why[0].Message)
 	}
 	return c.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})

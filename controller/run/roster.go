@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,9 +35,54 @@ func NewRoster(cfg *config.Config, open func(config.Target) (target.Target, erro
 // errRefused means that a head may not choose the target's address.
 var errRefused = errors.New("is new here and has the address of no target of base")
 
-// Targets returns the targets of the jobs and of their roles. The error is about
-// opening one, or wraps [ErrUnconfigured] or [errRefused].
+// Targets returns the targets of the jobs and of their roles. A target that cannot be
+// opened answers with the reason, which is the error of the cases that ask it. The error
+// wraps [ErrUnconfigured] or [errRefused], or is the end of a context.
 func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
+	targets := map[string]Target{}
+	for name := range r.names(jobs) {
+		t, err := r.target(name)
+		if err != nil {
+			return nil, err
+		}
+		targets[name] = t
+	}
+	return targets, nil
+}
+
+// Check opens targets until one of the jobs has all that it needs. Without such a job, the
+// error is about the first target that cannot be opened.
+func (r *Roster) Check(jobs []Job) error {
+	var first *target.OpenError
+	for _, j := range jobs {
+		targets, err := r.Targets([]Job{j})
+		if err != nil {
+			return err
+		}
+		unopened := unopenedOf(targets)
+		if unopened == nil {
+			return nil
+		}
+		first = cmp.Or(first, unopened)
+	}
+	if first == nil {
+		return nil
+	}
+	return first
+}
+
+// unopenedOf returns the error of the first of the targets that could not be opened.
+func unopenedOf(targets map[string]Target) *target.OpenError {
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		if err, ok := targets[name].Target.(*target.OpenError); ok {
+			return err
+		}
+	}
+	return nil
+}
+
+// names returns the names of the targets of the jobs and of their roles.
+func (r *Roster) names(jobs []Job) map[string]bool {
 	roles := r.cfg.Roles.Targets()
 	names := map[string]bool{}
 	for _, j := range jobs {
@@ -57,15 +103,7 @@ func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 	}
 	// A role without a target is an error of the cases that need it.
 	delete(names, "")
-	targets := map[string]Target{}
-	for name := range names {
-		t, err := r.target(name)
-		if err != nil {
-			return nil, err
-		}
-		targets[name] = t
-	}
-	return targets, nil
+	return names
 }
 
 func (r *Roster) target(name string) (Target, error) {
@@ -82,8 +120,8 @@ func (r *Roster) target(name string) (Target, error) {
 		return t, nil
 	}
 	t, err := r.open(cfg)
-	if errors.As(err, new(*target.OpenError)) {
-		return Target{}, err
+	if unopened, ok := errors.AsType[*target.OpenError](err); ok && !errors.Is(err, context.Canceled) {
+		t, err = unopened, nil
 	}
 	if err != nil {
 		return Target{}, fmt.Errorf("open target %s: %w", name, err)

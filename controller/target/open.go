@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,6 +91,12 @@ func (e *OpenError) Error() string { return fmt.Sprintf("open target %s: %v", e.
 
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
+
+// Respond implements [Target] with the error, as the reply to each request to a target that
+// cannot be opened.
+func (e *OpenError) Respond(context.Context, Request) (Reply, error) {
+	return Reply{}, &Error{Target: e.Target, Message: printable(e.Err.Error())}
+}
 
 func open(cfg config.Target, env Env) (Target, error) {
 	b := base{name: cfg.Name, hide: ScrubSecrets([]config.Target{cfg}, env.Lookup), now: env.Now}
