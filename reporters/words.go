@@ -239,6 +239,9 @@ func ActionWord(r *report.Report, a plan.Action) string {
 func Cost(r *report.Report) string {
 	s := r.Summary
 	took := []string{textfmt.Count(s.Calls, "call")}
+	if s.Calls == 0 && s.Unanswered > 0 {
+		took[0] = "no call was answered"
+	}
 	if s.CostUSD != nil && *s.CostUSD > 0 {
 		took = append(took, textfmt.USD(*s.CostUSD))
 	}

@@ -345,11 +345,14 @@ type Summary struct {
 	NotRun int `json:"not_run,omitempty"`
 	// NoVerdict counts the cases of Reused without a stored result: unaffected cases
 	// that were never judged here.
-	NoVerdict int      `json:"no_verdict,omitempty"`
-	Removed   int      `json:"removed"`
-	Calls     int      `json:"calls"`
-	Tokens    int64    `json:"tokens"`
-	CostUSD   *float64 `json:"cost_usd"`
+	NoVerdict int `json:"no_verdict,omitempty"`
+	Removed   int `json:"removed"`
+	Calls     int `json:"calls"`
+	// Unanswered counts the cases without a verdict whose calls all failed; Calls has only
+	// those that were answered.
+	Unanswered int      `json:"unanswered,omitempty"`
+	Tokens     int64    `json:"tokens"`
+	CostUSD    *float64 `json:"cost_usd"`
 	// Score is the weighted mean over all judged cases.
 	Score *float64 `json:"score"`
 }

@@ -30,8 +30,9 @@ func summarise(rows []Row, pairs, controls []pair) (Summary, Saved) {
 			s.NoThreshold += count(row.NoThreshold)
 			s.AsksNothing += count(row.AsksNothing)
 		}
-		if row.Unrun() {
-			s.NotRun++
+		s.NotRun += count(row.Unrun())
+		if o := pairs[i].head; row.Verdict == nil && o != nil && !o.Failed.IsZero() {
+			s.Unanswered += count(o.Usage.Calls == 0)
 		}
 		if row.Action == plan.Reuse && row.Verdict == nil {
 			s.NoVerdict++

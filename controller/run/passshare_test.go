@@ -40,11 +40,11 @@ func TestAPassShareStopsEarly(t *testing.T) {
 		reason  string
 		again   int // calls of a second run
 	}{
-		{"met", schema.PassShare{Share: .8, Samples: 10}, "PPPPPPPP", verdict.Pass, "(8 of 8 samples pass, and 8 of 10 must)", 0},
-		{"met late", schema.PassShare{Share: .8, Samples: 10}, "FPPFPPPPPP", verdict.Pass, "(8 of 10 samples pass, and 8 of 10 must)", 0},
-		{"missed", schema.PassShare{Share: .8, Samples: 10}, "FFF", verdict.Fail, "(0 of 3 samples pass, and 8 of 10 must)", 0},
-		{"of the iterations", schema.PassShare{Share: .5}, "FPP", verdict.Pass, "(2 of 3 samples pass, and 2 of 4 must)", 0},
-		{"errors are made up for", schema.PassShare{Share: .5}, "EPEP", verdict.Pass, "(2 of 2 samples pass, and 2 of 4 must) (2 of 4 samples ended in an error)", 0},
+		{"met", schema.PassShare{Share: .8, Samples: 10}, "PPPPPPPP", verdict.Pass, "(8 passed and 0 failed; 8 of 10 samples must pass)", 0},
+		{"met late", schema.PassShare{Share: .8, Samples: 10}, "FPPFPPPPPP", verdict.Pass, "(8 passed and 2 failed; 8 of 10 samples must pass)", 0},
+		{"missed", schema.PassShare{Share: .8, Samples: 10}, "FFF", verdict.Fail, "(0 passed and 3 failed; 8 of 10 samples must pass)", 0},
+		{"of the iterations", schema.PassShare{Share: .5}, "FPP", verdict.Pass, "(2 passed and 1 failed; 2 of 4 samples must pass)", 0},
+		{"errors are made up for", schema.PassShare{Share: .5}, "EPEP", verdict.Pass, "(2 passed and 0 failed; 2 of 4 samples must pass) (2 of 4 samples ended in an error)", 0},
 		{"errors are made up for within a bound", schema.PassShare{Share: .5}, "EEEEEE", verdict.Error, "target bot: no answer", 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -103,10 +103,10 @@ func TestAnAttemptIsPartOfASample(t *testing.T) {
 		calls, reason string
 		passes        int
 	}{
-		{"enough pass at once", 2, []int{8, 8, 8}, verdict.Pass, "3 3 0", "sum 8 (3 of 3 samples pass, and 3 of 4 must)", 3},
-		{"two are tried again", 1, []int{8, 3, 8, 3, 9}, verdict.Pass, "5 5 0", "passed on attempt 2: sum 8 (3 of 4 samples pass, and 3 of 4 must)", 3},
-		{"a third attempt", 2, []int{8, 3, 8, 3, 3, 3, 9}, verdict.Pass, "7 7 0", "passed on attempt 3: sum 8 (3 of 4 samples pass, and 3 of 4 must)", 3},
-		{"too many fail for good", 1, []int{8, 3, 8, 3, 3, 3}, verdict.Fail, "6 6 0", "failed in 2 attempts; the last: sum 3 (2 of 4 samples pass, and 3 of 4 must)", 2},
+		{"enough pass at once", 2, []int{8, 8, 8}, verdict.Pass, "3 3 0", "sum 8 (3 passed and 0 failed; 3 of 4 samples must pass)", 3},
+		{"two are tried again", 1, []int{8, 3, 8, 3, 9}, verdict.Pass, "5 5 0", "passed on attempt 2: sum 8 (3 passed and 1 failed; 3 of 4 samples must pass)", 3},
+		{"a third attempt", 2, []int{8, 3, 8, 3, 3, 3, 9}, verdict.Pass, "7 7 0", "passed on attempt 3: sum 8 (3 passed and 1 failed; 3 of 4 samples must pass)", 3},
+		{"too many fail for good", 1, []int{8, 3, 8, 3, 3, 3}, verdict.Fail, "6 6 0", "failed in 2 attempts; the last: sum 3 (2 passed and 2 failed; 3 of 4 samples must pass)", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newAttemptsFixture(t)

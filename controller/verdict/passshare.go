@@ -58,7 +58,7 @@ func decideShare(c *schema.Case, judged []Sample, problem string) Result {
 		return res
 	}
 	t := NewTally(c, judged)
-	counts := fmt.Sprintf("%d of %d samples pass, and %d of %d must", t.Passes, t.Passes+t.Fails, t.Need, t.Of)
+	counts := fmt.Sprintf("%d passed and %d failed; %d of %d samples must pass", t.Passes, t.Fails, t.Need, t.Of)
 	if t.Missing() > 0 {
 		return Result{Verdict: Error, Samples: len(judged), Reason: fmt.Sprintf("%s; the others could not be judged: %s", counts, problem)}
 	}

@@ -45,18 +45,18 @@ func TestDecidePassShare(t *testing.T) {
 		verdict  verdict.Verdict
 		reason   string
 	}{
-		{"met by all", .8, 10, "PPPPPPPP", verdict.Pass, "8 of 8 samples pass, and 8 of 10 must"},
-		{"met exactly", .8, 10, "FFPPPPPPPP", verdict.Pass, "8 of 10 samples pass, and 8 of 10 must"},
-		{"missed as soon as possible", .8, 10, "FFF", verdict.Fail, "0 of 3 samples pass, and 8 of 10 must"},
-		{"missed at the end", .8, 10, "PPPPPPPFFF", verdict.Fail, "7 of 10 samples pass, and 8 of 10 must"},
-		{"open", .8, 10, "PPPPPPPFF", verdict.Error, "7 of 9 samples pass, and 8 of 10 must; the others could not be judged"},
-		{"open by errors", .8, 10, "PPPPPPPEEE", verdict.Error, "7 of 7 samples pass, and 8 of 10 must; the others could not be judged: no answer"},
-		{"met next to errors", .8, 10, "PPPPEEPPPP", verdict.Pass, "8 of 8 samples pass, and 8 of 10 must"},
-		{"a share between two counts asks for the larger", .75, 10, "PPPPPPPFF", verdict.Error, "8 of 10 must"},
-		{"two of three, which is no decimal", 2. / 3, 3, "PP", verdict.Pass, "2 of 3 must"},
-		{"seven tenths of ten, which is not exact", .7, 10, "PPPPPPP", verdict.Pass, "7 of 10 must"},
-		{"all", 1, 3, "PPF", verdict.Fail, "2 of 3 samples pass, and 3 of 3 must"},
-		{"the smallest share", .001, 4, "FFFP", verdict.Pass, "1 of 4 must"},
+		{"met by all", .8, 10, "PPPPPPPP", verdict.Pass, "8 passed and 0 failed; 8 of 10 samples must pass"},
+		{"met exactly", .8, 10, "FFPPPPPPPP", verdict.Pass, "8 passed and 2 failed; 8 of 10 samples must pass"},
+		{"missed as soon as possible", .8, 10, "FFF", verdict.Fail, "0 passed and 3 failed; 8 of 10 samples must pass"},
+		{"missed at the end", .8, 10, "PPPPPPPFFF", verdict.Fail, "7 passed and 3 failed; 8 of 10 samples must pass"},
+		{"open", .8, 10, "PPPPPPPFF", verdict.Error, "7 passed and 2 failed; 8 of 10 samples must pass; the others could not be judged"},
+		{"open by errors", .8, 10, "PPPPPPPEEE", verdict.Error, "7 passed and 0 failed; 8 of 10 samples must pass; the others could not be judged: no answer"},
+		{"met next to errors", .8, 10, "PPPPEEPPPP", verdict.Pass, "8 passed and 0 failed; 8 of 10 samples must pass"},
+		{"a share between two counts asks for the larger", .75, 10, "PPPPPPPFF", verdict.Error, "8 of 10 samples must pass"},
+		{"two of three, which is no decimal", 2. / 3, 3, "PP", verdict.Pass, "2 of 3 samples must pass"},
+		{"seven tenths of ten, which is not exact", .7, 10, "PPPPPPP", verdict.Pass, "7 of 10 samples must pass"},
+		{"all", 1, 3, "PPF", verdict.Fail, "2 passed and 1 failed; 3 of 3 samples must pass"},
+		{"the smallest share", .001, 4, "FFFP", verdict.Pass, "1 of 4 samples must pass"},
 		{"nothing was judged", .5, 2, "EE", verdict.Error, "no answer"},
 	} {
 		got := verdict.DecideCase(shared(tt.share, tt.of), outcomes(tt.outcomes))

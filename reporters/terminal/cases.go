@@ -10,8 +10,11 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
+// listColumns is the width of the verdict and the score before a name.
+const listColumns = 2 + len(verdict.Borderline) + 2 + 4 + 2
+
 // Cases writes a line for each case, below its file: the last verdict and score, the name
-// in full and the target.
+// in full and the target, which is in a line of its own where both are too wide.
 func Cases(w io.Writer, list report.CaseList, o Options) error {
 	p := newPage(o)
 	width, judged := 0, 0
@@ -21,7 +24,7 @@ func Cases(w io.Writer, list report.CaseList, o Options) error {
 			judged++
 		}
 	}
-	width = min(width, p.Width-len(verdict.Borderline)-20)
+	width = min(width, p.Width-listColumns-2)
 	file := ""
 	for i, c := range list.Cases {
 		if c.File != file || i == 0 {
@@ -47,5 +50,12 @@ func (p *page) listed(c report.ListedCase, width int) {
 		p.WriteString(line + textfmt.Line(c.Name) + "\n")
 		return
 	}
-	p.WriteString(line + textfmt.Pad(textfmt.Line(c.Name), width) + "  " + p.paint(dim, textfmt.Line(c.Target)) + "\n")
+	name, target := textfmt.Pad(textfmt.Line(c.Name), width), textfmt.Line(c.Target)
+	line += name
+	if columns := listColumns + textfmt.Columns(name) + 2; columns+textfmt.Columns(target) > p.Width {
+		line += "\n" + strings.Repeat(" ", listColumns)
+	} else {
+		line += "  "
+	}
+	p.WriteString(line + p.paint(dim, target) + "\n")
 }
