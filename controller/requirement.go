@@ -85,15 +85,33 @@ func (r Requirement) unset(t config.Target) string {
 			return name
 		}
 	}
+	for _, name := range t.Env {
+		if !r.exists(name) {
+			return name
+		}
+	}
 	return ""
 }
 
 // keyOf returns the key of gavel.yaml that names a variable.
 func keyOf(t config.Target, variable string) string {
-	if variable == t.APIKeyEnv {
+	switch {
+	case variable == t.APIKeyEnv:
 		return "api_key_env"
+	case slices.Contains(t.Env, variable):
+		return "env"
 	}
 	return "headers"
+}
+
+// exists reports whether a variable is set, even to an empty text, with which a program may
+// be content.
+func (r Requirement) exists(variable string) bool {
+	if r.lookup == nil {
+		return true
+	}
+	_, ok := r.lookup(variable)
+	return ok
 }
 
 func (r Requirement) isSet(variable string) bool {
@@ -237,6 +255,11 @@ func namedAt(doc *document.Document, target, variable string) []any {
 	for _, name := range doc.Keys("targets", target, "headers") {
 		if doc.Text("targets", target, "headers", name, "value_env") == variable {
 			return []any{"targets", target, "headers", name}
+		}
+	}
+	for i := range doc.Items("targets", target, "env") {
+		if at := []any{"targets", target, "env", i}; doc.Text(at...) == variable {
+			return at
 		}
 	}
 	return []any{"targets", target, "api_key_env"}

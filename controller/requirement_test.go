@@ -65,6 +65,7 @@ func TestProblems(t *testing.T) {
 		{"no judge and no simulator", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}"}, file + ":1:1 error missing-role\n" + file + ":1:1 error missing-role\n"},
 		{"a simulator without a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + "}\ndefault_target: a\nroles: {simulator: a}"}, file + ":1:1 error missing-role\n"},
 		{"a key of a judge", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:2:87 warning unset-variable\n"},
+		{"a variable of a program", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: {provider: command, argv: [sh], inputs: [a],\n env: [KEY]}, j: " + mock + "}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:3:8 warning unset-variable\n"},
 		{"a key in a header", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: {provider: http, url: \"http://a\",\n headers: {X-Key: {value_env: KEY}}, revision: reply}, j: " + mock + "}\ndefault_target: a\nroles: {judge: j}"}, "gavel.yaml:3:12 warning unset-variable\n"},
 		{"a key of nobody who is asked", map[string]string{file: talk, "gavel.yaml": "version: 1\ntargets: {a: " + mock + ", j: {provider: openai, model: m, api_key_env: KEY}}\ndefault_target: a\nroles: {judge: a}"}, ""},
 		{"an editor", map[string]string{

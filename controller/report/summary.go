@@ -31,7 +31,7 @@ func summarise(rows []Row, pairs, controls []pair) (Summary, Saved) {
 			s.AsksNothing += count(row.AsksNothing)
 		}
 		s.NotRun += count(row.Unrun())
-		if o := pairs[i].head; row.Verdict == nil && o != nil && !o.Failed.IsZero() {
+		if o := pairs[i].head; row.Error != nil && o != nil && !o.Failed.IsZero() {
 			s.Unanswered += count(o.Usage.Calls == 0)
 		}
 		if row.Action == plan.Reuse && row.Verdict == nil {

@@ -39,6 +39,8 @@ type Process struct {
 	env []string
 	// fault is why the agent never was ready; nil if it was.
 	fault error
+	// status is the last answer at ready that is none of success; 0 without one.
+	status int
 	// late says that it ran, and was not ready in time.
 	late bool
 }
@@ -144,6 +146,7 @@ func (p *Process) look(ctx context.Context, ready string) error {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection is used again
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		p.status = resp.StatusCode
 		return fmt.Errorf("ready answers with the status %d", resp.StatusCode)
 	}
 	return nil
@@ -193,7 +196,11 @@ func (p *Process) failed(hide func(string) string) *Error {
 	// Before it is cut, which could leave half of a secret.
 	shown.Stderr = hide(failure.Stderr)
 	hint := unset(p.env, shown.Stderr)
-	if p.late && hint == "" && failure.Hint == "" {
+	switch {
+	case hint != "" || failure.Hint != "" || !p.late:
+	case p.status != 0:
+		hint = fmt.Sprintf("it runs and answers: correct the path of ready below start, to one that it answers with a status from 200 to 299 (%d is none)", p.status)
+	default:
 		hint = "it has to listen on 127.0.0.1 and the port that {port} in argv and PORT name; if it takes longer, set timeout below start"
 	}
 	return &Error{Message: what + ": " + shown.Error(), Hint: hint}

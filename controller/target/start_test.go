@@ -113,7 +113,7 @@ func TestStartFails(t *testing.T) {
 	}{
 		{"ends", "", 0, []string{"the agent did not start", "exit status 3", "a line with [redacted]", "write env: [MODEL_KEY] at the target"}},
 		{"deaf", "", 2 * time.Second, []string{"the agent did not start", "it was not ready within 2s (connect: connection refused)", "a line with [redacted]", "the port that {port} in argv and PORT name", "set timeout below start"}},
-		{"answers", "http://127.0.0.1:{port}/nothing", 2 * time.Second, []string{"it was not ready within 2s (ready answers with the status 404)"}},
+		{"answers", "http://127.0.0.1:{port}/nothing", 2 * time.Second, []string{"it was not ready within 2s (ready answers with the status 404)", "correct the path of ready below start"}},
 		{"breaks", "", 0, []string{"500 Internal Server Error", "the line before it", "write env: [MODEL_KEY] at the target"}},
 		{"dies", "", 0, []string{"the agent has ended", "exit status 4", "out of words"}},
 	} {

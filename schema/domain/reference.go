@@ -78,7 +78,7 @@ func (t *tree) loadEvaluator(file string) {
 			e.broken = true
 		}
 		if first, ok := t.evaluators[e.ID]; ok {
-			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the evaluator %q is defined twice", e.ID), "the other is "+first.file, "id"))
+			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the evaluator %q is defined twice", e.ID), "the other is "+first.file+"; rename or remove one", "id"))
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (t *tree) loadTool(file string) {
 			tf.tool = tf.compile()
 		}
 		if first, ok := t.tools[tf.ID]; ok {
-			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the tool %q is defined twice", tf.ID), "the other is "+first.file, "id"))
+			t.problems = append(t.problems, doc.Problem("duplicate-id", fmt.Sprintf("the tool %q is defined twice", tf.ID), "the other is "+first.file+"; rename or remove one", "id"))
 			return
 		}
 	}

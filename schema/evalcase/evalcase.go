@@ -120,7 +120,7 @@ func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 			known += "\x00" + cmp.Or(item.Text("execution", "target"), s.named.Text(), s.named.Text("extends"))
 		}
 		if at, dup := first[known]; dup && id != "" {
-			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("two cases have the id %q", id), "the other is in "+at.String(), "id"))
+			problems = append(problems, item.Problem("duplicate-id", fmt.Sprintf("two cases have the id %q", id), "the other is in "+at.String()+"; rename one", "id"))
 			continue
 		}
 		first[known] = item.At("id")

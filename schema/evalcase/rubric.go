@@ -58,7 +58,7 @@ func (r *reader) criteria(list document.Place, threshold float64) ([]evaluator.R
 			}
 		}
 		if at, dup := first[f.ID]; dup {
-			r.fail(item.Problem("duplicate-id", fmt.Sprintf("two criteria have the id %q", f.ID), "the other is in "+at.String(), "id"))
+			r.fail(item.Problem("duplicate-id", fmt.Sprintf("two criteria have the id %q", f.ID), "the other is in "+at.String()+"; rename one", "id"))
 			continue
 		}
 		first[f.ID] = item.At("id")

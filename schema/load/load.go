@@ -594,7 +594,7 @@ func (l *loader) unique() {
 		var dropped []int
 		for _, id := range d.IDs {
 			if first, dup := ids[id.Name]; dup {
-				l.problem(id.At, "duplicate-id", fmt.Sprintf("two tests have the id %q", id.Name), "the other is in "+first.String())
+				l.problem(id.At, "duplicate-id", fmt.Sprintf("two tests have the id %q", id.Name), "the other is in "+first.String()+"; rename one")
 				dropped = append(dropped, id.number)
 				continue
 			}

@@ -78,7 +78,7 @@ func TestTestcasesClash(t *testing.T) {
 	texts["test_definitions/refunds/polite.yml"] = "name: Polite\n"
 	texts["test_definitions/refunds/again.json"] = `{"id": "0B9F6A34-58A5-4B8A-9A6E-0F0C6D1B2A3C", "name": "Exported again"}`
 	wantProblems := []string{
-		"export.jsonl:1:1: error: two tests have the id \"0b9f6a34-58a5-4b8a-9a6e-0f0c6d1b2a3c\"; the other is in test_definitions/refunds/again.json:1:1",
+		"export.jsonl:1:1: error: two tests have the id \"0b9f6a34-58a5-4b8a-9a6e-0f0c6d1b2a3c\"; the other is in test_definitions/refunds/again.json:1:1; rename one",
 		"polite.yml:1:1: error: the case refunds/polite is defined twice; the other is in test_definitions/refunds/polite.json:1:1",
 	}
 	for _, brief := range []bool{false, true} {

@@ -236,7 +236,7 @@ func (e *eval) identify() bool {
 		return false
 	}
 	if at, dup := e.first[e.id]; dup {
-		e.fail("duplicate-id", fmt.Sprintf("two evals have the id %q", e.id), "the other is in "+at.String(), "id")
+		e.fail("duplicate-id", fmt.Sprintf("two evals have the id %q", e.id), "the other is in "+at.String()+"; give this one another id", "id")
 		return false
 	}
 	e.first[e.id] = e.At("id")

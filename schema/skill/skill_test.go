@@ -215,7 +215,7 @@ func TestProblems(t *testing.T) {
 	}{
 		{`{"prompt": "p", "assertions": ["a"]}`, "1:12: error: the eval has no id; add \"id\": … with a number or a text that no other eval of the file has; verdicts are stored by it", 1},
 		{`{"id": true, "prompt": "p"}`, "1:13: error: `id` must be a number or a text; write a number", 1},
-		{`{"id": 2, "prompt": "p", "assertions": ["a"]}`, `1:60: error: two evals have the id "2"; the other is in skills/pdf/evals/evals.json:1:13`, 1},
+		{`{"id": 2, "prompt": "p", "assertions": ["a"]}`, `1:60: error: two evals have the id "2"; the other is in skills/pdf/evals/evals.json:1:13; give this one another id`, 1},
 		{`{"id": 1}`, "1:12: error: the eval 1 has no prompt; add \"prompt\": … with what the user says", 1},
 		{`{"id": 1, "prompt": ["p"]}`, "1:22: error: `prompt` must be a text; write what the user says", 1},
 		{`{"id": 1, "prompt": " "}`, "1:22: error: `prompt` is empty; write what the user says", 1},
