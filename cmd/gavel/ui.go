@@ -99,8 +99,10 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	}
 	site := dashboard.New(dashboard.Config{
 		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
-		Edit:  editor.FilePage,
-		Links: func(*http.Request) []dashboard.Link { return []dashboard.Link{{Path: "/settings", Text: "Settings"}} },
+		Edit: editor.FilePage,
+		Links: func(*http.Request) []dashboard.Link {
+			return []dashboard.Link{{Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}}
+		},
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
 				return w.Repo.FS(commit)
@@ -110,7 +112,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	pages := Store(a, w, store)
+	pages := Store(a, w, store, site)
 	pages.Routes(mux)
 	pages.Pages(mux, site.Frame)
 	return access.Guard{}.Handler(mux), nil
@@ -122,10 +124,10 @@ func workTree(w *workspace) editor.WorkTree {
 }
 
 // Store returns the definitions of the working tree.
-func Store(a *App, w *workspace, store *ledger.Ledger) *editor.Store {
+func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site) *editor.Store {
 	tree := workTree(w)
 	return editor.New(editor.Config{
-		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock,
+		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

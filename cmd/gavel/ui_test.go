@@ -189,3 +189,24 @@ func TestUIIsForOnePerson(t *testing.T) {
 		}
 	}
 }
+
+// TestUITests holds that the page of the tests has the verdicts of the last run, with links
+// to the pages of the cases, as soon as there are some.
+func TestUITests(t *testing.T) {
+	dir := twoTests(t)
+	base := browsing(t, dir)
+	if _, text := read(t, base+"tests"); strings.Count(text, "not run</td>") != 2 {
+		t.Errorf("before the first run the page of the tests is\n%s", text)
+	}
+	if _, stderr, code := gavel(t, dir, "run"); code != ExitGate {
+		t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
+	}
+	_, text := read(t, base+"tests?words=refuse")
+	link := regexp.MustCompile(`href="/(runs/[^"]*refuse)"[^>]*>fail<`).FindStringSubmatch(text)
+	if link == nil || strings.Contains(text, "level_1/hello") {
+		t.Fatalf("the failed case has no link to its page, or the other one is listed:\n%s", text)
+	}
+	if status, page := read(t, base+link[1]); status != 200 || !strings.Contains(page, "sorry") {
+		t.Errorf("the page of the case is %d:\n%s", status, page)
+	}
+}

@@ -61,6 +61,7 @@ type Site struct {
 	mux     *http.ServeMux
 	reports *shelf
 	spent   *ledger.RunCosts
+	judged  lastVerdicts
 	reading sync.Mutex // held while files are read
 }
 

@@ -29,8 +29,35 @@ type catalog struct {
 	Reader *testcase.Reader
 }
 
-// A formatFile is a file of definitions with its format, empty for a file that is not one.
-type formatFile struct{ File, Format string }
+// A formatFile is a file of definitions.
+type formatFile struct {
+	// Format is empty for a file that is not a definition.
+	File, Format string
+	Tests        []*schema.CaseInfo
+	// Problem is the first error of the file; empty for none.
+	Problem string
+}
+
+// newFormatFile returns a loaded file with the first of its errors.
+func newFormatFile(d *load.Definition, errs map[string]string) formatFile {
+	out := formatFile{File: d.File, Format: d.Dialect, Problem: errs[d.File]}
+	for _, c := range d.Cases {
+		info := c.CaseInfo
+		out.Tests = append(out.Tests, &info)
+	}
+	return out
+}
+
+// firstErrors returns the first error of each file.
+func firstErrors(found *load.Result) map[string]string {
+	out := map[string]string{}
+	for _, p := range found.Problems {
+		if p.Severity == schema.Error && out[p.File] == "" {
+			out[p.File] = problemText(p)
+		}
+	}
+	return out
+}
 
 // unknownFiles returns the files of a result that are not definitions of any format.
 func unknownFiles(found *load.Result) []string {
@@ -106,11 +133,12 @@ type part struct {
 // newCatalogParts splits loaded definitions into parts, and returns their catalog.
 func newCatalogParts(found *load.Result) (*catalogParts, *catalog) {
 	p, out := &catalogParts{files: map[string]part{}, owners: map[string]string{}, isClear: !hasDuplicates(found)}, &catalog{Reader: testcase.NewReader(nil)}
+	errs := firstErrors(found)
 	for i := range found.Definitions {
 		d := &found.Definitions[i]
 		p.put(d)
-		out.Files = append(out.Files, formatFile{d.File, d.Dialect})
-		out.Cases = append(out.Cases, casesOf(d)...)
+		file := newFormatFile(d, errs)
+		out.Files, out.Cases = append(out.Files, file), append(out.Cases, file.testcases()...)
 	}
 	slices.SortFunc(out.Cases, byKey)
 	return p, out
@@ -118,13 +146,12 @@ func newCatalogParts(found *load.Result) (*catalogParts, *catalog) {
 
 func byKey(a, b *schema.CaseInfo) int { return cmp.Compare(a.Key, b.Key) }
 
-// casesOf returns the cases of the testcase format.
-func casesOf(d *load.Definition) []*schema.CaseInfo {
+// testcases returns the cases of the testcase format.
+func (f formatFile) testcases() []*schema.CaseInfo {
 	var out []*schema.CaseInfo
-	for _, c := range d.Cases {
+	for _, c := range f.Tests {
 		if c.Dialect == schema.DialectTestcase {
-			info := c.CaseInfo
-			out = append(out, &info)
+			out = append(out, c)
 		}
 	}
 	return out
@@ -221,11 +248,13 @@ func (p *catalogParts) replace(last *catalog, changed []string, found *load.Resu
 			out.Cases = append(out.Cases, c)
 		}
 	}
+	errs := firstErrors(found)
 	for _, d := range defs {
 		p.put(d)
+		file := newFormatFile(d, errs)
 		at, _ := slices.BinarySearchFunc(out.Files, d.File, func(f formatFile, file string) int { return cmp.Compare(f.File, file) })
-		out.Files = slices.Insert(out.Files, at, formatFile{d.File, d.Dialect})
-		out.Cases = append(out.Cases, casesOf(d)...)
+		out.Files = slices.Insert(out.Files, at, file)
+		out.Cases = append(out.Cases, file.testcases()...)
 	}
 	slices.SortFunc(out.Cases, byKey) // nearly in order
 	return out

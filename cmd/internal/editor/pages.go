@@ -39,9 +39,10 @@ type Forecast struct {
 // A frame puts the navigation around a page.
 type frame func(http.ResponseWriter, *http.Request, dashboard.Page)
 
-// Pages adds the pages at /settings to a mux. The caller guards it.
+// Pages adds the pages at /settings and [TestsPath] to a mux. The caller guards it.
 func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Page)) {
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) (page, error){
+		"GET " + TestsPath:    s.tests,
 		"GET /settings":       s.overview,
 		"GET /settings/edit":  s.open,
 		"POST /settings/edit": s.submit,

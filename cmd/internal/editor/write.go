@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/safefile"
 	"github.com/gavel-evals/gavel/reporters"
@@ -52,6 +53,9 @@ type Config struct {
 	// Forecast returns which cases files would judge that others have not judged.
 	// Without it there is no forecast.
 	Forecast func(ctx context.Context, before, after fs.FS) (*Forecast, error)
+	// Verdicts returns the newest verdict of each case by its name, "key" or
+	// "key @ target". Defaults to none.
+	Verdicts func(context.Context) (map[string]dashboard.LastVerdict, error)
 	// Now defaults to the real clock.
 	Now func() time.Time
 }

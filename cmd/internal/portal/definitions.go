@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
+	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
@@ -107,10 +108,10 @@ func openCommit(repo *gitrepo.Repository, commit string) (fs.FS, func() error, e
 
 // store returns the definitions of a repository at the tip of its branch. A change is a
 // pull request.
-func (p *portal) store(root, known string) *editor.Store {
+func (p *portal) store(root, known string, site *dashboard.Site) *editor.Store {
 	seen := &tips{now: p.cfg.Now}
 	return editor.New(editor.Config{
-		Now: p.cfg.Now, Repository: known, Root: root,
+		Now: p.cfg.Now, Repository: known, Root: root, Verdicts: site.Verdicts,
 		Open: seen.open, OpenNewest: seen.newestTip,
 		Write:    p.propose,
 		Settings: settingsOf,

@@ -250,14 +250,14 @@ func (p *portal) house(repo serve.RepositoryView) *house {
 	site := dashboard.New(dashboard.Config{
 		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Streams: p.cfg.Streams, Files: files, Edit: editor.FilePage,
 		Links: func(r *http.Request) []dashboard.Link {
-			return []dashboard.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
+			return []dashboard.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
 		},
 	})
 	h.mux.Handle("/", site)
 	h.mux.HandleFunc("GET /pulls", func(w http.ResponseWriter, r *http.Request) { p.pulls(w, r, site) })
 	h.mux.HandleFunc("GET "+pullsPath, p.apiPulls)
 	h.mux.HandleFunc("POST /pulls/{number}"+lookEnd, p.recheckPull)
-	store := p.store(root, repo.Known)
+	store := p.store(root, repo.Known, site)
 	store.Routes(h.mux)
 	store.Pages(h.mux, site.Frame)
 	p.houses[root] = h

@@ -1,0 +1,269 @@
+package editor
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/reporters/html"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// TestsPath is the page that lists the cases of all formats.
+const TestsPath = "/tests"
+
+// A testsView is the page of all cases.
+type testsView struct {
+	Words, Folder string
+	// All is the number of cases, and Matching of them match the filter.
+	All, Matching  int
+	Folders        []testFolder
+	Previous, Next string
+	Add            string
+}
+
+// A testFolder is a folder with its files. They are left out of a long list, which has
+// links to the folders instead.
+type testFolder struct {
+	Name, URL string
+	Counts    string
+	Files     []testFile
+	// Single says that each file has one case, so that files need no line.
+	Single bool
+}
+
+// A testFile is a file with its cases.
+type testFile struct {
+	File, Name, Edit, Copy string
+	// Problem is the reason why the file has no cases, or not all of them.
+	Problem string
+	Rows    []testRow
+}
+
+// A testRow is a case for one target.
+type testRow struct {
+	Name, Key, Target    string
+	Kind, Icon, Verdict  string
+	Score, When, URL     string
+	Edit, Copy, Disabled string
+}
+
+// tests is the page of the cases of all formats, by folder and file.
+func (s *Store) tests(_ http.ResponseWriter, r *http.Request) (page, error) {
+	s, end, err := s.begin(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	defer end()
+	settings, err := s.cfg.Settings(r.Context(), s.files)
+	if err != nil {
+		return page{}, err
+	}
+	found, err := s.catalogs.load(r.Context(), s.known, s.files, settings)
+	if err != nil {
+		return page{}, err
+	}
+	judged, err := s.verdicts(r.Context())
+	if err != nil {
+		return page{}, err
+	}
+	q := r.URL.Query()
+	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file"}
+	list := testList{store: s, judged: judged, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
+	list.fill(v, found, definition.PageNumber(q.Get("page"), 1, 1_000_000))
+	return page{Template: "tests", Title: "Tests", Body: v}, nil
+}
+
+// verdicts returns the newest verdicts by the names of cases.
+func (s *Store) verdicts(ctx context.Context) (map[string]dashboard.LastVerdict, error) {
+	if s.cfg.Verdicts == nil {
+		return nil, nil
+	}
+	return s.cfg.Verdicts(ctx)
+}
+
+// A testList chooses the cases of the page.
+type testList struct {
+	store  *Store
+	judged map[string]dashboard.LastVerdict
+	// named counts the cases with each name.
+	named map[string]int
+	// usual is the target of cases that name none.
+	usual  string
+	words  []string
+	folder string
+}
+
+// A chosenFile is a file with the cases that match the filter.
+type chosenFile struct {
+	formatFile
+	tests []*schema.CaseInfo
+}
+
+// fill adds the matching cases to the page: all of them if they are few, a page of them
+// if they are in one folder, or else the folders.
+func (l testList) fill(v *testsView, found *catalog, number int) {
+	var files []chosenFile
+	for _, f := range found.Files {
+		v.All += len(f.Tests)
+		for _, c := range f.Tests {
+			l.named[c.Labels.Name]++
+		}
+		if one, ok := l.choose(f); ok {
+			v.Matching += len(one.tests)
+			files = append(files, one)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b chosenFile) int {
+		return cmp.Or(cmp.Compare(path.Dir(a.File), path.Dir(b.File)), cmp.Compare(a.File, b.File))
+	})
+	isOne := len(files) > 0 && path.Dir(files[0].File) == path.Dir(files[len(files)-1].File)
+	shown := files
+	if isOne {
+		var more bool
+		shown, more = pageOfFiles(files, number)
+		at := func(n int) string {
+			return l.store.address(TestsPath, "words", v.Words, "folder", v.Folder, "page", strconv.Itoa(n))
+		}
+		if number > 1 {
+			v.Previous = at(number - 1)
+		}
+		if more {
+			v.Next = at(number + 1)
+		}
+	}
+	for _, f := range shown {
+		name := path.Dir(f.File)
+		if n := len(v.Folders); n == 0 || v.Folders[n-1].Name != name {
+			v.Folders = append(v.Folders, testFolder{Name: name, URL: l.store.address(TestsPath, "words", v.Words, "folder", name)})
+		}
+		if in := &v.Folders[len(v.Folders)-1]; isOne || v.Matching <= mostItems {
+			in.Files = append(in.Files, l.file(f))
+			in.Single = len(in.Files[0].Rows) == 1 && (len(in.Files) == 1 || in.Single) && len(f.tests) == 1 && f.Problem == ""
+		}
+	}
+	l.count(v, files)
+}
+
+// pageOfFiles returns the files of a page of cases, counted from 1. A file with more cases
+// than a page has is cut.
+func pageOfFiles(files []chosenFile, number int) (shown []chosenFile, more bool) {
+	from, to, at := (number-1)*mostItems, number*mostItems, 0
+	for _, f := range files {
+		size := max(len(f.tests), 1) // a file with a problem has a line, too
+		if at+size > from && at < to {
+			f.tests = f.tests[min(max(from-at, 0), len(f.tests)):min(max(to-at, 0), len(f.tests))]
+			shown = append(shown, f)
+		}
+		at += size
+	}
+	return shown, at > to
+}
+
+// count adds the numbers of cases by verdict to the folders.
+func (l testList) count(v *testsView, files []chosenFile) {
+	counts := map[string]map[string]int{}
+	for _, f := range files {
+		folder := path.Dir(f.File)
+		if counts[folder] == nil {
+			counts[folder] = map[string]int{}
+		}
+		for _, c := range f.tests {
+			counts[folder][l.kind(c)]++
+		}
+	}
+	for i := range v.Folders {
+		var said []string
+		for _, kind := range []string{"fail", "error", "borderline", "pass", "not run", "disabled"} {
+			if n := counts[v.Folders[i].Name][kind]; n > 0 {
+				said = append(said, textfmt.Int(int64(n))+" "+kind)
+			}
+		}
+		v.Folders[i].Counts = strings.Join(said, " · ")
+	}
+}
+
+// choose returns the cases of a file that match the filter. A file without cases matches by
+// its problem.
+func (l testList) choose(f formatFile) (chosenFile, bool) {
+	out := chosenFile{formatFile: f}
+	if _, within := cutFolder(f.File, cmp.Or(l.folder, ".")); !within {
+		return out, false
+	}
+	for _, c := range f.Tests {
+		text := strings.ToLower(strings.Join(append([]string{c.Key, f.File, c.Labels.Name, l.target(c), l.kind(c)}, c.Labels.Tags...), "\n"))
+		if !slices.ContainsFunc(l.words, func(word string) bool { return !strings.Contains(text, word) }) {
+			out.tests = append(out.tests, c)
+		}
+	}
+	broken := f.Problem != "" && !slices.ContainsFunc(l.words, func(word string) bool { return !strings.Contains(strings.ToLower(f.File+" error"), word) })
+	return out, len(out.tests) > 0 || broken
+}
+
+// target returns the name of a case's target.
+func (l testList) target(c *schema.CaseInfo) string { return cmp.Or(c.Target, l.usual) }
+
+// title returns the name of a case, or the end of its key if others have the same name.
+func (l testList) title(c *schema.CaseInfo) string {
+	if c.Labels.Name != "" && l.named[c.Labels.Name] == 1 {
+		return c.Labels.Name
+	}
+	return c.Key[strings.LastIndexAny(c.Key, "/#")+1:]
+}
+
+// last returns the newest verdict of a case.
+func (l testList) last(c *schema.CaseInfo) (dashboard.LastVerdict, bool) {
+	name := c.Key
+	if c.PerTarget {
+		name += " @ " + c.Target
+	}
+	out, ok := l.judged[name]
+	return out, ok
+}
+
+// kind returns the newest verdict of a case in a word.
+func (l testList) kind(c *schema.CaseInfo) string {
+	if c.Skip != "" {
+		return "disabled"
+	}
+	if last, ok := l.last(c); ok {
+		return string(last.Verdict)
+	}
+	return "not run"
+}
+
+// file returns a file with its cases for the page.
+func (l testList) file(f chosenFile) testFile {
+	out := testFile{File: f.File, Name: path.Base(f.File), Edit: l.store.fileURL(f.File, f.Format), Problem: f.Problem}
+	if len(f.Tests) == 1 && f.Format == schema.DialectDomain {
+		out.Edit = l.store.testURL(f.File)
+	}
+	for _, c := range f.tests {
+		kind := l.kind(c)
+		row := testRow{
+			Name: textfmt.Clip(textfmt.Line(l.title(c)), 160), Key: textfmt.Line(c.Key), Target: textfmt.Line(l.target(c)),
+			Kind: kind, Icon: cmp.Or(html.Icons[kind], "·"), Disabled: textfmt.Line(c.Skip), Edit: out.Edit,
+		}
+		if last, ok := l.last(c); ok {
+			row.Score, row.URL, row.When = textfmt.Score(last.Score, 2), last.URL, last.At.UTC().Format("2006-01-02 15:04")
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// testURL returns the page that changes the only test of a file of the domain format.
+func (s *Store) testURL(file string) string {
+	found := readDefinitionFile(s.files, file)
+	if len(found.IDs) != 1 || found.IDs[0] == "" || found.Several || found.Problem != "" || !strings.HasSuffix(file, ".json") {
+		return s.address("/settings/file", "path", file)
+	}
+	return s.address("/settings/edit", "kind", kindTest, "id", found.IDs[0])
+}

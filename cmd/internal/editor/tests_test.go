@@ -1,0 +1,130 @@
+package editor
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// testsPage returns the text of the page of all cases with a query.
+func testsPage(t *testing.T, dir, query string, verdicts map[string]dashboard.LastVerdict) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	New(Config{
+		Open: func(context.Context) (fs.FS, func() error, error) {
+			return os.DirFS(dir), func() error { return nil }, nil
+		},
+		Settings: func(context.Context, fs.FS) (schema.Settings, error) {
+			return schema.Settings{Definitions: []string{"test_definitions"}, DefaultTarget: "bot"}, nil
+		},
+		Verdicts: func(context.Context) (map[string]dashboard.LastVerdict, error) { return verdicts, nil },
+	}).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, TestsPath+query, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("the page of the tests is %d:\n%s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// has fails the test for each text that a page lacks.
+func has(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page lacks %q:\n%s", text, page)
+		}
+	}
+}
+
+// hasNot fails the test for each text that a page has.
+func hasNot(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if strings.Contains(page, text) {
+			t.Errorf("the page has %q:\n%s", text, page)
+		}
+	}
+}
+
+// everyFormat has a case of each format that forms edit, a disabled one and a broken file.
+var everyFormat = map[string]string{
+	"test_definitions/math/domain.json":         `{"id": "math", "name": "Math", "evaluator_id": "keyword"}`,
+	"test_definitions/math/level_1/sum.json":    `{"id": "sum", "name": "A sum", "prompt": "1+1", "expected": {"keywords": ["2"]}}`,
+	"test_definitions/math/level_1/off.json":    `{"id": "off", "name": "An old one", "prompt": "1+1", "expected": {"keywords": ["2"]}, "enabled": false}`,
+	"test_definitions/talk/greeting.yaml":       "name: Greeting <b>\ninitial_message: Hi\n",
+	"test_definitions/talk/mail.json":           `{"test_type": "custom_workflow", "name": "Mail", "user_input": "Write", "testing_prompt": "You write mails", "evaluation_type": "deterministic"}`,
+	"test_definitions/suites/cases.yaml":        "evalcases:\n  - {id: one, input: Hi, expected_outcome: A greeting}\n  - {id: two, input: Bye, expected_outcome: A farewell}\n",
+	"test_definitions/suites/broken_cases.json": `{"evalcases": [{"id": "three", "input": 4, "expected_outcome": "x"}]}`,
+}
+
+// TestTestsPage holds that the page has the cases of every format with their verdicts and
+// the pages that change them, and that words choose among them.
+func TestTestsPage(t *testing.T) {
+	dir, score := writeFiles(t, everyFormat), 0.25
+	verdicts := map[string]dashboard.LastVerdict{"math/level_1/sum": {URL: "/runs/7/case?name=sum", Verdict: "fail", Score: &score}}
+	page := testsPage(t, dir, "", verdicts)
+	has(t, page,
+		`href="/settings/edit?id=sum&amp;kind=test"`, "A sum", `href="/runs/7/case?name=sum"`, ">fail<", "0.25",
+		"Greeting &lt;b&gt;", `href="/settings/form?format=testcase&amp;path=test_definitions%2Ftalk%2Fgreeting.yaml"`,
+		`href="/settings/form?format=promptval&amp;path=test_definitions%2Ftalk%2Fmail.json"`,
+		`href="/settings/form?format=evalcase&amp;path=test_definitions%2Fsuites%2Fcases.yaml"`, "suites/cases#one", "suites/cases#two",
+		"the test is not enabled", "broken_cases.json", "not run", ">bot<",
+	)
+	hasNot(t, page, "There is no test here yet")
+	page = testsPage(t, dir, "?words=sum+FAIL", verdicts)
+	has(t, page, "A sum", "1 of ")
+	hasNot(t, page, "cases#one", "An old one", "broken_cases")
+	hasNot(t, testsPage(t, dir, "?folder=test_definitions/suites", verdicts), "A sum")
+	has(t, testsPage(t, dir, "?words=nothinghasthis", verdicts), "No case fits the filter")
+	has(t, testsPage(t, t.TempDir(), "", nil), "There is no test here yet", "gavel init")
+}
+
+// TestTestsPageOfManyCases holds that a long list has the folders, that a folder has pages,
+// and that each case is on one of them.
+func TestTestsPageOfManyCases(t *testing.T) {
+	files := map[string]string{}
+	for i := range 230 {
+		files[fmt.Sprintf("test_definitions/many/t%03d.yaml", i)] = fmt.Sprintf("name: Greeting %03d\ninitial_message: Hi\n", i)
+	}
+	list := "evalcases:\n"
+	for i := range 450 {
+		list += fmt.Sprintf("  - {id: c%03d, input: Hi, expected_outcome: A greeting}\n", i)
+	}
+	files["test_definitions/long/list.yaml"] = list
+	dir := writeFiles(t, files)
+	page := testsPage(t, dir, "", nil)
+	has(t, page, "680 cases", `href="/tests?folder=test_definitions%2Flong"`, "450 not run", "230 not run")
+	hasNot(t, page, "c001", "Greeting 001")
+	for folder, want := range map[string]int{"long": 450, "many": 230} {
+		seen, next := map[string]bool{}, "?folder="+url.QueryEscape("test_definitions/"+folder)
+		for range 5 {
+			page := testsPage(t, dir, next, nil)
+			for line := range strings.Lines(page) {
+				if _, key, ok := strings.Cut(line, `<div class="note small">`); ok {
+					if seen[key] {
+						t.Errorf("%s is on two pages", key)
+					}
+					seen[key] = true
+				}
+			}
+			_, link, more := strings.Cut(page, `<a rel="next" href="/tests`)
+			if !more {
+				break
+			}
+			next, _, _ = strings.Cut(unescape(link), `"`)
+		}
+		if len(seen) != want {
+			t.Errorf("the pages of %s have %d cases, want %d", folder, len(seen), want)
+		}
+	}
+}
