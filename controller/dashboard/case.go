@@ -76,6 +76,7 @@ type judgeView struct {
 // A criterionView is one measurement.
 type criterionView struct {
 	Name, Score, Note string
+	Expected, Actual  string
 	Bad               bool
 	Turns             []int
 }
@@ -176,6 +177,7 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 				continue
 			}
 			line := criterionView{Name: s.line(c.ID), Score: textfmt.Score(&c.Score, 2), Note: s.clip(c.Note, room), Bad: c.Score < 1, Turns: c.Turns}
+			line.Expected, line.Actual = s.clip(c.Expected, room), s.clip(c.Actual, room)
 			judge.Criteria = append(judge.Criteria, line)
 			for _, turn := range c.Turns {
 				cited[turn] = append(cited[turn], citation{line.Name, line.Note, line.Bad})

@@ -78,7 +78,7 @@ func (h *house) judge(name, digest string, score float64, said string) {
 			{Role: schema.RoleTool, Name: said, Content: said},
 		}}}},
 		Samples: []ledger.Judgement{{Sample: verdict.Sample{Measurements: []verdict.Measurement{
-			{Evaluator: said, Reason: said, Criteria: []verdict.Criterion{{ID: said, Score: score, Note: said, Turns: []int{2}}}},
+			{Evaluator: said, Reason: said, Criteria: []verdict.Criterion{{ID: said, Score: score, Note: said, Expected: said, Actual: said, Turns: []int{2}}}},
 		}}}},
 		Decision: &ledger.Decision{Result: verdict.Result{Verdict: v, Score: &score, Samples: 1, Reason: said}, Samples: 1},
 	})

@@ -109,3 +109,13 @@ func TestWhatBaseSaid(t *testing.T) {
 		t.Errorf("the page does not show both answers:\n%s", page)
 	}
 }
+
+// TestExpectedNextToActual: the page of a case shows the texts that a criterion compared.
+func TestExpectedNextToActual(t *testing.T) {
+	h := newHouse(t)
+	r := report.Compare(reporttest.FirstRun().In)
+	h.judge("x", r.Cases[0].Digest, 0, "60 <b>days</b>")
+	h.run("r", r)
+	has(t, h.site(dashboard.Config{}), "/runs/r/case?name="+url.QueryEscape(r.Cases[0].Name()),
+		`60 &lt;b&gt;days&lt;/b&gt;<dl class="contrast"><div><dt>expected</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div></dl></td>`)
+}

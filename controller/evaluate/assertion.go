@@ -36,10 +36,25 @@ func assertion(ctx context.Context, spec evaluator.Assertion, answer string) (ve
 		out.Note = fmt.Sprintf("%s holds, and must not", spec.Type)
 	case !spec.Not && !holds:
 		out.Note = wrong
+		contrast(&out, comparedWith(spec), answer)
 	default:
 		out.Score = 1
 	}
 	return out, nil
+}
+
+// comparedWith returns the text or the list of texts to which an assertion compares the
+// answer; empty for one that does otherwise.
+func comparedWith(spec evaluator.Assertion) string {
+	switch spec.Type {
+	case "contains", "icontains", "starts-with", "ends-with", "regex", "levenshtein", "equals":
+		return ofJSON(spec.Value)
+	case "contains-any", "contains-all", "icontains-any", "icontains-all":
+		var wanted []string
+		_ = json.Unmarshal(spec.Value, &wanted) // several has read it
+		return quoteAll(wanted)
+	}
+	return ""
 }
 
 // assertAnswer reports whether a rule holds, ignoring Not, and the reason if it does

@@ -64,20 +64,24 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 			out.Note = fmt.Sprintf(format, args...)
 		}
 	}
+	wanted, got := c.Text, answer
 	switch c.Kind {
 	case evaluator.CheckContains:
 		note(strings.Contains(answer, c.Text), "the answer does not contain %s", quote(c.Text))
 	case evaluator.CheckNotContains:
 		holds := !strings.Contains(answer, c.Text)
+		wanted = ""
 		if note(holds, "the answer contains %s", quote(c.Text)); holds && isCut(in.Transcript) {
 			return out, errLacks("the rest contains " + quote(c.Text))
 		}
 	case evaluator.CheckIContains:
 		note(strings.Contains(strings.ToLower(answer), strings.ToLower(c.Text)), "the answer does not contain %s in any case", quote(c.Text))
 	case evaluator.CheckAny:
+		wanted = quoteAll(c.Texts)
 		note(slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(answer, text) }), "the answer contains none of %s", quoteAll(c.Texts))
 	case evaluator.CheckAll:
 		missing := slices.DeleteFunc(slices.Clone(c.Texts), func(text string) bool { return strings.Contains(answer, text) })
+		wanted = quoteAll(c.Texts)
 		note(len(missing) == 0, "the answer does not contain %s", quoteAll(missing))
 	case evaluator.CheckEquals:
 		note(strings.TrimSpace(answer) == strings.TrimSpace(c.Text), "the answer is %s, not %s%s", quote(answer), quote(c.Text), apart(strings.TrimSpace(answer), strings.TrimSpace(c.Text)))
@@ -92,7 +96,8 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 		note(wrong == "", "%s", wrong)
 		return out, err
 	case evaluator.CheckPath:
-		wrong := checkPath(c, answer)
+		found, wrong := checkPath(c, answer)
+		wanted, got = string(c.Value), found
 		note(wrong == "", "%s", wrong)
 	case evaluator.CheckLatency:
 		return in.Quantity(c.ID, evaluator.DurationMS)
@@ -101,6 +106,7 @@ func checkOne(c evaluator.Check, answer string, in suiteInput) (verdict.Criterio
 	default:
 		return out, fmt.Errorf("there is no check %q", c.Kind)
 	}
+	contrast(&out, wanted, got)
 	return out, nil
 }
 
@@ -125,20 +131,21 @@ func checkJSON(c evaluator.Check, answer string) (wrong string, err error) {
 	return "", err
 }
 
-// checkPath returns the reason why an answer lacks the wanted value at a path.
-func checkPath(c evaluator.Check, answer string) (wrong string) {
+// checkPath returns the value at a path of an answer, and the reason why it is not the
+// wanted one. The value is the whole answer if that is not JSON.
+func checkPath(c evaluator.Check, answer string) (value, wrong string) {
 	whole, err := schema.Canonical([]byte(answer))
 	if err != nil {
-		return "the answer is not JSON: " + quote(answer)
+		return answer, "the answer is not JSON: " + quote(answer)
 	}
 	path, _ := evaluator.ParsePath(strings.TrimPrefix(c.Text, "$"))
 	found := path.Find(whole)
 	if found == nil {
-		return fmt.Sprintf("the answer has nothing at %s", c.Text)
+		return "", fmt.Sprintf("the answer has nothing at %s", c.Text)
 	}
 	want, err := schema.Canonical(c.Value)
 	if err != nil || string(found) != string(want) {
-		return fmt.Sprintf("the answer has %s at %s, not %s", clip(string(found)), c.Text, clip(string(c.Value)))
+		return string(found), fmt.Sprintf("the answer has %s at %s, not %s", clip(string(found)), c.Text, clip(string(c.Value)))
 	}
-	return ""
+	return string(found), ""
 }

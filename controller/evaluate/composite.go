@@ -47,7 +47,7 @@ func composite(ctx context.Context, spec evaluator.Composite, in Input, d *dialo
 			return finding{}, fmt.Errorf("%s: its criteria give no score", m.ID)
 		}
 		results = append(results, Result{
-			Name: m.ID, Type: m.Spec.Kind(), Score: *score, Pass: pass, Reasoning: part.reason, Criteria: part.criteria,
+			Name: m.ID, Type: m.Spec.Kind(), Score: *score, Pass: pass, Reasoning: part.reason, Criteria: uncontrasted(part.criteria),
 		})
 		for _, c := range part.criteria {
 			c.ID = m.ID + "/" + c.ID

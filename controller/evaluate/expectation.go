@@ -184,6 +184,9 @@ func (e *expectations) criteria(same []bool) []verdict.Criterion {
 		}
 		if !held[i] {
 			c.Note = e.broken(i)
+			if !s.Forbidden {
+				contrastCalls(&c, Call{Name: s.Tool, Text: string(s.Params)}, e.fits[i], callsOf(e.made, func(m turnCall) Call { return m.Call }))
+			}
 		}
 		out[i] = c
 	}

@@ -88,7 +88,9 @@ func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion,
 		c.Score, c.Note = 1, "nothing is expected"
 		return c, nil
 	case found == nil:
-		c.Note, c.NotApplicable = "is missing", !f.Required
+		if c.Note, c.NotApplicable = "is missing", !f.Required; f.Required {
+			contrast(&c, string(f.Expected), "")
+		}
 		return c, nil
 	case f.Expected == nil:
 		c.Score = 1
@@ -97,6 +99,7 @@ func compareField(f evaluator.Field, answer json.RawMessage) (verdict.Criterion,
 	matches, err := matchField(f, found)
 	if c.Score = share(matches); !matches {
 		c.Note = fmt.Sprintf("is %s, expected %s (%s)", clip(string(found)), clip(string(f.Expected)), f.Match)
+		contrast(&c, string(f.Expected), string(found))
 	}
 	return c, err
 }

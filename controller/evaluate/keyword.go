@@ -33,7 +33,9 @@ func keyword(spec evaluator.Keyword, reply string) (finding, error) {
 		if !found {
 			missing = append(missing, w)
 		}
-		f.criteria = append(f.criteria, verdict.Criterion{ID: ids.next("keyword " + w), Score: share(found)})
+		c := verdict.Criterion{ID: ids.next("keyword " + w), Score: share(found)}
+		contrast(&c, w, reply)
+		f.criteria = append(f.criteria, c)
 	}
 	for _, w := range spec.Forbidden {
 		found, err := occurs(text, w, spec.WholeWords)

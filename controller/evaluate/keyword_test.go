@@ -69,7 +69,7 @@ func TestKeywordMeasurement(t *testing.T) {
 	want := verdict.Measurement{
 		Evaluator: "main",
 		Criteria: []verdict.Criterion{
-			{ID: "keyword halo", Score: 1}, {ID: "keyword pagi"}, {ID: "forbidden maaf", Veto: true},
+			{ID: "keyword halo", Score: 1}, {ID: "keyword pagi", Expected: "pagi", Actual: "Halo, maaf"}, {ID: "forbidden maaf", Veto: true},
 		},
 		Reason: `the reply contains the forbidden "maaf"; 1 of 2 keywords were found; missing: "pagi"`,
 	}

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -32,6 +33,7 @@ func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 	switch {
 	case match == nil:
 		c.Note = "the pattern does not match the reply"
+		contrast(&c, cmp.Or(expected, spec.Pattern), reply)
 	case presence:
 		c.Score, c.Note = 1, "the pattern matches "+quote(match[0])
 	default:
@@ -43,6 +45,7 @@ func regex(spec evaluator.Regex, reply string) (verdict.Criterion, error) {
 			c.Score = 1
 		}
 		c.Note = fmt.Sprintf("found %s, expected %s", quote(match[1]), quote(expected))
+		contrast(&c, expected, match[1])
 	}
 	return c, nil
 }

@@ -27,7 +27,7 @@ func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error
 	}
 	wanted := make([]Call, len(spec.Expected))
 	for i, e := range spec.Expected {
-		wanted[i] = Call{Name: e.Tool}
+		wanted[i] = Call{Name: e.Tool, Text: string(e.Args)}
 		if len(e.Args) == 0 || string(e.Args) == "null" {
 			continue
 		}
@@ -48,10 +48,10 @@ func toolCalls(spec evaluator.ToolCalls, tr *verdict.Transcript) (finding, error
 	if spec.Chain {
 		matched = matchChain(fits, len(made))
 	}
-	return toolFinding(spec.Chain, wanted, made, matched), nil
+	return toolFinding(spec.Chain, wanted, made, fits, matched), nil
 }
 
-func toolFinding(chain bool, wanted, made []Call, matched []bool) finding {
+func toolFinding(chain bool, wanted, made []Call, fits [][]bool, matched []bool) finding {
 	var f finding
 	var missing []string
 	ids := newIDs()
@@ -59,6 +59,7 @@ func toolFinding(chain bool, wanted, made []Call, matched []bool) finding {
 		c := verdict.Criterion{ID: ids.next("call " + want.Name), Score: share(matched[i])}
 		if !matched[i] {
 			c.Note = missingNote(want, made, chain)
+			contrastCalls(&c, want, fits[i], made)
 			missing = append(missing, want.Name+" ("+c.Note+")")
 		}
 		f.criteria = append(f.criteria, c)

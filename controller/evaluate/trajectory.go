@@ -55,6 +55,7 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 		c := verdict.Criterion{ID: fmt.Sprintf("step %d %s", i+1, step.Tool), Score: share(held[i])}
 		if !held[i] {
 			c.Note = stepNote(step, fits[i], made)
+			contrastCalls(&c, Call{Name: step.Tool, Text: string(step.Args)}, fits[i], callsOf(made, func(m timedCall) Call { return m.Call }))
 		}
 		list = append(list, c)
 	}

@@ -44,23 +44,23 @@ func twoPass(ctx context.Context, spec evaluator.TwoPass, in Input, d *dialogue)
 		return finding{}, err
 	}
 	reply := in.Transcript.Final()
-	if strings.TrimSpace(reply) == "" {
-		return answered(false, "the reply is empty"), nil
-	}
 	expected := ofJSON(spec.Answer)
+	if strings.TrimSpace(reply) == "" {
+		return answered(false, expected, "", "the reply is empty"), nil
+	}
 	if kind.bare(reply) {
 		equal := kind.equal(reply)
-		return answered(equal, compared(reply, expected, equal)), nil
+		return answered(equal, expected, reply, compared(reply, expected, equal)), nil
 	}
 	answer, err := extract(ctx, in, d, kind.wanted)
 	switch {
 	case err != nil:
 		return finding{}, err
 	case answer == nil:
-		return answered(false, "the reply gives no answer; expected "+quote(expected)), nil
+		return answered(false, expected, reply, "the reply gives no answer; expected "+quote(expected)), nil
 	}
 	equal := kind.equal(*answer)
-	return answered(equal, compared(*answer, expected, equal)), nil
+	return answered(equal, expected, *answer, compared(*answer, expected, equal)), nil
 }
 
 func compared(got, expected string, equal bool) string {
@@ -70,8 +70,10 @@ func compared(got, expected string, equal bool) string {
 	return fmt.Sprintf("the answer is %s, expected %s", quote(got), quote(expected))
 }
 
-func answered(equal bool, reason string) finding {
-	return finding{[]verdict.Criterion{{ID: "answer", Score: share(equal), Note: reason}}, reason}
+func answered(equal bool, expected, got, reason string) finding {
+	c := verdict.Criterion{ID: "answer", Score: share(equal), Note: reason}
+	contrast(&c, expected, got)
+	return finding{[]verdict.Criterion{c}, reason}
 }
 
 func kindOf(spec evaluator.TwoPass) (answerKind, error) {

@@ -318,6 +318,9 @@ type CriterionDiff struct {
 	Base      *float64 `json:"base"`
 	Head      *float64 `json:"head"`
 	Note      string   `json:"note"`
+	// Expected and Actual are the compared texts of the side that has the note.
+	Expected string `json:"expected,omitempty"`
+	Actual   string `json:"actual,omitempty"`
 }
 
 // Summary counts the cases of a Report.

@@ -228,6 +228,12 @@ func (r *JSONReader) criterion() {
 	if r.field("note") {
 		out.Note = r.quoted()
 	}
+	if r.field("expected") {
+		out.Expected = r.quoted()
+	}
+	if r.field("actual") {
+		out.Actual = r.quoted()
+	}
 	if r.field("code") {
 		out.Code = r.quoted()
 	}

@@ -233,6 +233,11 @@ type Criterion struct {
 	Value *float64 `json:"value,omitempty"`
 	// Note describes the finding for people.
 	Note string `json:"note,omitempty"`
+	// Expected and Actual are excerpts of the texts that were compared, if the criterion
+	// does not hold. Without an Expected there is nothing to compare; older stored
+	// results have neither.
+	Expected string `json:"expected,omitempty"`
+	Actual   string `json:"actual,omitempty"`
 	// Code names the kind of a failure in snake_case; empty without one.
 	Code string `json:"code,omitempty"`
 	// Turns are the messages of the transcript that show it, counted from 1.

@@ -47,6 +47,7 @@ type call struct{ Name, Arguments string }
 // A criterion is one line of the table of criteria.
 type criterion struct {
 	Name, Base, Head, Note string
+	Expected, Actual       string
 	Worse                  bool
 }
 
@@ -168,6 +169,7 @@ func Turns(messages []schema.Message) []Turn {
 func (c *Case) criteria(all []report.CriterionDiff, scale float64) {
 	for _, cr := range all {
 		line := criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note)}
+		line.Expected, line.Actual = textfmt.Clean(cr.Expected), textfmt.Clean(cr.Actual)
 		line.Worse = cr.Base != nil && cr.Head != nil && *cr.Head < *cr.Base
 		c.HasBase = c.HasBase || cr.Base != nil
 		c.Criteria = append(c.Criteria, line)

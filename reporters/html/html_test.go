@@ -197,3 +197,23 @@ func TestBothSides(t *testing.T) {
 		t.Error("a page without base's reply, a subject and a date has them")
 	}
 }
+
+// TestExpectedNextToActual: a criterion shows the texts that were compared, if it has them.
+func TestExpectedNextToActual(t *testing.T) {
+	r := reporttest.Stored(t, "regressions")
+	zero := 0.0
+	r.Cases[0].Detail = &report.Detail{Criteria: []report.CriterionDiff{
+		{Evaluator: "e", ID: "a", Head: &zero, Note: "differs", Expected: "30 <b>days</b>", Actual: "60\ndays"},
+		{Evaluator: "e", ID: "b", Head: &zero, Note: "is missing", Expected: "a date"}, {Evaluator: "e", ID: "c", Head: &zero, Note: "is rude"},
+	}}
+	text := render(t, r, Options{})
+	for _, want := range []string{
+		`differs<dl class="contrast"><div><dt>expected</dt><dd>30 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60` + "\n" + `days</dd></div></dl></td>`,
+		`is missing<dl class="contrast"><div><dt>expected</dt><dd>a date</dd></div><div><dt>actual</dt><dd>nothing</dd></div></dl></td>`,
+		`is rude</td>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

@@ -465,6 +465,7 @@ func Hostile(texts []string) *Scenario {
 		head.Transcript[3].ToolCalls[0].Function = schema.FunctionCall{Name: next(), Arguments: next()}
 		for c := range head.Criteria {
 			head.Criteria[c].ID, head.Criteria[c].Note = next(), next()
+			head.Criteria[c].Expected, head.Criteria[c].Actual = head.Criteria[c].ID, head.Criteria[c].Note
 		}
 		switch i % 5 {
 		case 1:
