@@ -55,7 +55,9 @@ func uiCommand(a *App) *cobra.Command {
 				if left != "" {
 					a.Note(left)
 				}
-				handler, err := Handler(a, w, store)
+				runner := newUIRunner(ctx, a, w)
+				defer runner.runs.Wait()
+				handler, err := Handler(a, w, store, runner)
 				if err != nil {
 					return err
 				}
@@ -72,6 +74,7 @@ func uiCommand(a *App) *cobra.Command {
 			})
 		},
 	}
+	a.Sandbox.Bind(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&listen, "listen", usualListen, "address of loopback to serve the pages at, such as 127.0.0.1:9000")
 	flags.BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
@@ -92,13 +95,13 @@ func loopback(listen string) error {
 }
 
 // Handler serves the pages of a repository to clients on loopback.
-func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
+func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http.Handler, error) {
 	hide, err := hidden(a, w)
 	if err != nil {
 		return nil, err
 	}
 	site := dashboard.New(dashboard.Config{
-		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()),
+		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()), Board: runner.board,
 		Edit: editor.FilePage,
 		Links: func(*http.Request) []dashboard.Link {
 			return []dashboard.Link{{Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}}
@@ -112,7 +115,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger) (http.Handler, error) {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	pages := Store(a, w, store, site)
+	pages := Store(a, w, store, site, runner)
 	pages.Routes(mux)
 	pages.Pages(mux, site.Frame)
 	return access.Guard{}.Handler(mux), nil
@@ -124,10 +127,10 @@ func workTree(w *workspace) editor.WorkTree {
 }
 
 // Store returns the definitions of the working tree.
-func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site) *editor.Store {
+func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, runner *uiRunner) *editor.Store {
 	tree := workTree(w)
 	return editor.New(editor.Config{
-		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts,
+		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Runner: runner,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

@@ -39,9 +39,13 @@ type Forecast struct {
 // A frame puts the navigation around a page.
 type frame func(http.ResponseWriter, *http.Request, dashboard.Page)
 
+// An answer makes the page of a request. A page without a template means that it has
+// answered the request itself.
+type answer func(http.ResponseWriter, *http.Request) (page, error)
+
 // Pages adds the pages at /settings and [TestsPath] to a mux. The caller guards it.
 func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Page)) {
-	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) (page, error){
+	answers := map[string]answer{
 		"GET " + TestsPath:    s.tests,
 		"GET /settings":       s.overview,
 		"GET /settings/edit":  s.open,
@@ -50,7 +54,9 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 		"POST /settings/file": s.submitFile,
 		"GET /settings/form":  s.openForm,
 		"POST /settings/form": s.submitForm,
-	} {
+	}
+	s.runRoutes(answers)
+	for pattern, answer := range answers {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p, err := answer(w, r)
 			var why *refusal
@@ -80,6 +86,8 @@ type page struct {
 	Template, Title string
 	Status          int
 	Body            any
+	// Live says that the page follows a run.
+	Live bool
 }
 
 func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around frame) {
@@ -88,7 +96,11 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	around(w, r, dashboard.Page{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())}) //nolint:gosec // the template escaped it
+	framed := dashboard.Page{Status: max(p.Status, http.StatusOK), Title: p.Title, Body: template.HTML(body.String())} //nolint:gosec // the template escaped it
+	if p.Live {
+		framed.Live, framed.Refresh = s.cfg.Root+"/api/events", 2
+	}
+	around(w, r, framed)
 }
 
 // FilePage returns the address of the page that edits a file, below the root of the pages.

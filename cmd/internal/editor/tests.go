@@ -11,6 +11,7 @@ import (
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -27,6 +28,9 @@ type testsView struct {
 	Folders        []testFolder
 	Previous, Next string
 	Add            string
+	// Runs says that the page starts runs, and Running that one is going on.
+	Runs, Running bool
+	Token         string
 }
 
 // A testFolder is a folder with its files. They are left out of a long list, which has
@@ -41,22 +45,26 @@ type testFolder struct {
 
 // A testFile is a file with its cases.
 type testFile struct {
-	File, Name, Edit, Copy string
+	File, Name, Edit string
 	// Problem is the reason why the file has no cases, or not all of them.
 	Problem string
 	Rows    []testRow
+	// Token is empty if the page starts no runs.
+	Token string
 }
 
 // A testRow is a case for one target.
 type testRow struct {
-	Name, Key, Target    string
-	Kind, Icon, Verdict  string
-	Score, When, URL     string
-	Edit, Copy, Disabled string
+	Name, Key, Target string
+	// Case is the key as it is written.
+	Case             string
+	Kind, Icon       string
+	Score, When, URL string
+	Edit, Disabled   string
 }
 
 // tests is the page of the cases of all formats, by folder and file.
-func (s *Store) tests(_ http.ResponseWriter, r *http.Request) (page, error) {
+func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 	s, end, err := s.begin(r.Context())
 	if err != nil {
 		return page{}, err
@@ -76,6 +84,9 @@ func (s *Store) tests(_ http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	q := r.URL.Query()
 	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file"}
+	if v.Runs = s.cfg.Runner != nil; v.Runs {
+		v.Token, v.Running = access.FormToken(w, r), s.cfg.Runner.State().Running
+	}
 	list := testList{store: s, judged: judged, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
 	list.fill(v, found, definition.PageNumber(q.Get("page"), 1, 1_000_000))
 	return page{Template: "tests", Title: "Tests", Body: v}, nil
@@ -145,7 +156,7 @@ func (l testList) fill(v *testsView, found *catalog, number int) {
 			v.Folders = append(v.Folders, testFolder{Name: name, URL: l.store.address(TestsPath, "words", v.Words, "folder", name)})
 		}
 		if in := &v.Folders[len(v.Folders)-1]; isOne || v.Matching <= mostItems {
-			in.Files = append(in.Files, l.file(f))
+			in.Files = append(in.Files, l.file(f, v.Token))
 			in.Single = len(in.Files[0].Rows) == 1 && (len(in.Files) == 1 || in.Single) && len(f.tests) == 1 && f.Problem == ""
 		}
 	}
@@ -240,15 +251,15 @@ func (l testList) kind(c *schema.CaseInfo) string {
 }
 
 // file returns a file with its cases for the page.
-func (l testList) file(f chosenFile) testFile {
-	out := testFile{File: f.File, Name: path.Base(f.File), Edit: l.store.fileURL(f.File, f.Format), Problem: f.Problem}
+func (l testList) file(f chosenFile, token string) testFile {
+	out := testFile{File: f.File, Token: token, Name: path.Base(f.File), Edit: l.store.fileURL(f.File, f.Format), Problem: f.Problem}
 	if len(f.Tests) == 1 && f.Format == schema.DialectDomain {
 		out.Edit = l.store.testURL(f.File)
 	}
 	for _, c := range f.tests {
 		kind := l.kind(c)
 		row := testRow{
-			Name: textfmt.Clip(textfmt.Line(l.title(c)), 160), Key: textfmt.Line(c.Key), Target: textfmt.Line(l.target(c)),
+			Name: textfmt.Clip(textfmt.Line(l.title(c)), 160), Case: c.Key, Key: textfmt.Line(c.Key), Target: textfmt.Line(l.target(c)),
 			Kind: kind, Icon: cmp.Or(html.Icons[kind], "·"), Disabled: textfmt.Line(c.Skip), Edit: out.Edit,
 		}
 		if last, ok := l.last(c); ok {

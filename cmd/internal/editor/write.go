@@ -56,6 +56,8 @@ type Config struct {
 	// Verdicts returns the newest verdict of each case by its name, "key" or
 	// "key @ target". Defaults to none.
 	Verdicts func(context.Context) (map[string]dashboard.LastVerdict, error)
+	// Runner runs cases from the page of the tests. Defaults to none.
+	Runner Runner
 	// Now defaults to the real clock.
 	Now func() time.Time
 }

@@ -22,10 +22,13 @@
       const state = JSON.parse(event.data), at = document.activeElement;
       for (const e of state.judging) {
         for (const to of document.querySelectorAll(`[data-judging="${CSS.escape(e.head)}"]`)) {
+          if (to.nextElementSibling?.localName === "progress" && e.total) Object.assign(to.nextElementSibling, {max: e.total, value: e.done});
           to.textContent = e.why ? e.why : e.total ? `judging: ${e.done} of ${e.total} cases` + (e.again ? `, ${e.again} measured again` : "") : "judging";
         }
       }
-      if (shown === null) shown = key(state);
+      const awaited = document.querySelector("[data-awaits]");
+      if (awaited && !state.judging.some(e => e.head === awaited.dataset.awaits)) location.reload(); // it ended before this was asked
+      else if (shown === null) shown = key(state);
       else if (shown !== key(state) && !(at && /^(input|select|textarea)$/i.test(at.tagName))) location.reload();
     });
   }

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A uiVisitor sends the forms of gavel ui's pages, with the cookie that they need.
+type uiVisitor struct {
+	*testing.T
+	base   string
+	client *http.Client
+}
+
+func newUIVisitor(t *testing.T, base string) *uiVisitor {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &uiVisitor{t, base, &http.Client{Jar: jar}}
+}
+
+// get returns a page, and the path that it has after redirects.
+func (v *uiVisitor) get(path string) (text, at string) {
+	v.Helper()
+	res, err := v.client.Get(v.base + path)
+	return v.text(res, err)
+}
+
+// post sends a form with the token of a page.
+func (v *uiVisitor) post(from, path string, form url.Values) (text, at string) {
+	v.Helper()
+	page, _ := v.get(from)
+	token := regexp.MustCompile(`name="form_token" value="([^"]*)"`).FindStringSubmatch(page)
+	if token == nil {
+		v.Fatalf("the page %s has no form:\n%s", from, page)
+	}
+	form.Set("form_token", token[1])
+	res, err := v.client.PostForm(v.base+path, form)
+	return v.text(res, err)
+}
+
+func (v *uiVisitor) text(res *http.Response, err error) (text, at string) {
+	v.Helper()
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return string(body), res.Request.URL.Path
+}
+
+// ended returns the page to which the page of a run leads once the run has ended.
+func (v *uiVisitor) ended() (text, at string) {
+	v.Helper()
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		if text, at = v.get("tests/run"); !strings.Contains(text, "A run is going on") {
+			return text, at
+		}
+	}
+	v.Fatalf("the run does not end:\n%s", text)
+	return "", ""
+}
+
+// TestUIRuns starts a run of one file and a run of all cases by the buttons of the page.
+func TestUIRuns(t *testing.T) {
+	dir := twoTests(t)
+	v := newUIVisitor(t, browsing(t, dir))
+	v.post("tests", "tests/run", url.Values{"file": {"test_definitions/talk/level_1/refuse.json"}})
+	text, at := v.ended()
+	if !strings.HasPrefix(at, "/runs/") || !strings.Contains(text, "talk/level_1/refuse") || strings.Contains(text, "talk/level_1/hello") {
+		t.Errorf("the run of one file ends at %s:\n%s", at, text)
+	}
+	v.post("tests", "tests/run", url.Values{})
+	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") || !strings.Contains(text, "talk/level_1/hello") {
+		t.Errorf("the run of all cases ends at %s:\n%s", at, text)
+	}
+	if text, _ := v.get("tests"); !strings.Contains(text, ">pass<") || !strings.Contains(text, ">fail<") {
+		t.Errorf("after the runs the page of the tests is\n%s", text)
+	}
+	v.post("tests", "tests/run", url.Values{"key": {"talk/level_1/h[e]llo"}})
+	if text, _ := v.ended(); !strings.Contains(text, "no case has a key like") && !strings.Contains(text, "No case has a key like") {
+		t.Errorf("a key that no case has is answered with\n%s", text)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gavel.yaml"), []byte("version: 1\ntarget: bot\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.post("tests", "tests/run", url.Values{})
+	if text, _ := v.ended(); !strings.Contains(text, "gavel.yaml:2:1: error: ") {
+		t.Errorf("a run with an unknown field in gavel.yaml is answered with\n%s", text)
+	}
+	res, err := http.PostForm(v.base+"tests/run", url.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("a form without its token is answered with %d, want 403", res.StatusCode)
+	}
+}
+
+// TestUICancelsARun starts a run whose agent does not answer, is refused another one, and
+// cancels it. A run that is going on ends with gavel ui.
+func TestUICancelsARun(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	agent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(agent.Close)
+	dir := twoTests(t)
+	config := "version: 1\ndefault_target: bot\ntargets: {bot: {provider: http, url: " + agent.URL + "}}\n"
+	if err := os.WriteFile(filepath.Join(dir, "gavel.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := newUIVisitor(t, browsing(t, dir))
+	text, at := v.post("tests", "tests/run", url.Values{})
+	if at != "/tests/run" || !strings.Contains(text, "A run is going on") {
+		t.Fatalf("the button leads to %s:\n%s", at, text)
+	}
+	<-asked
+	if text, _ := v.post("tests/run", "tests/run", url.Values{}); !strings.Contains(text, "Yours was not started") {
+		t.Errorf("a second run is answered with\n%s", text)
+	}
+	if text, _ := v.get("tests"); !strings.Contains(text, "See its progress") {
+		t.Errorf("the page of the tests does not lead to the run:\n%s", text)
+	}
+	v.post("tests/run", "tests/run/cancel", url.Values{})
+	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") && !strings.Contains(text, "The run was canceled") {
+		t.Errorf("a canceled run ends at %s:\n%s", at, text)
+	}
+	v.post("tests", "tests/run", url.Values{})
+	if text, at := v.get("tests/run"); at != "/tests/run" || !strings.Contains(text, "A run is going on") {
+		t.Errorf("after a canceled run no other one starts: %s:\n%s", at, text)
+	}
+	<-asked // gavel ui ends while it waits for the agent
+}

@@ -1,0 +1,101 @@
+package editor
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/dashboard/access"
+)
+
+// A Runner runs cases of the files as they are, one run at a time. It is safe for
+// concurrent use.
+type Runner interface {
+	// Start starts a run of the cases that keys or files select, or of all cases without
+	// names. It returns false and starts none while another run is going on.
+	Start(names []string) bool
+	// State returns the state of the last run.
+	State() RunState
+	// Cancel ends the run early.
+	Cancel()
+}
+
+// A RunState is the state of a run. The zero state means that none was started.
+type RunState struct {
+	Running bool
+	// Done of Total cases are judged; Total is 0 while the run is prepared.
+	Done, Total int
+	// Run is the id of the ended run; empty if it has no report.
+	Run string
+	// Canceled says that the run was ended early, and Problem why it has no result.
+	Canceled bool
+	Problem  string
+}
+
+// runPath is the page of the run that is going on.
+const runPath = TestsPath + "/run"
+
+// A runView is the page of a run that is going on, or that ended without a report.
+type runView struct {
+	RunState
+	Token string
+	// Refused says that another run was asked for.
+	Refused bool
+	// Head is the name of the run on the board.
+	Head string
+}
+
+// runRoutes adds the pages of runs to the answers.
+func (s *Store) runRoutes(answers map[string]answer) {
+	if s.cfg.Runner == nil {
+		return
+	}
+	answers["GET "+runPath] = s.showRun
+	answers["POST "+runPath] = s.startRun
+	answers["POST "+runPath+"/cancel"] = s.cancelRun
+}
+
+// startRun starts a run of the cases that a form names.
+func (s *Store) startRun(w http.ResponseWriter, r *http.Request) (page, error) {
+	var names []string
+	for _, file := range r.PostForm["file"] {
+		names = append(names, literal(file))
+	}
+	for _, key := range r.PostForm["key"] {
+		names = append(names, literal(key))
+	}
+	to := s.address(runPath)
+	if !s.cfg.Runner.Start(names) {
+		to = s.address(runPath, "refused", "yes")
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return page{}, nil
+}
+
+// literal returns a glob that matches a name and nothing else.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// cancelRun ends the run early.
+func (s *Store) cancelRun(w http.ResponseWriter, r *http.Request) (page, error) {
+	s.cfg.Runner.Cancel()
+	http.Redirect(w, r, s.address(runPath), http.StatusSeeOther)
+	return page{}, nil
+}
+
+// showRun shows a run that is going on, and leads to the page of one that has ended.
+func (s *Store) showRun(w http.ResponseWriter, r *http.Request) (page, error) {
+	v := runView{RunState: s.cfg.Runner.State(), Token: access.FormToken(w, r), Refused: r.URL.Query().Has("refused"), Head: controller.Worktree}
+	switch {
+	case v.Running:
+		return page{Template: "test-run", Title: "Run", Body: v, Live: true}, nil
+	case v.Run != "":
+		http.Redirect(w, r, s.address("/runs/"+v.Run), http.StatusSeeOther)
+		return page{}, nil
+	case v.Problem == "" && !v.Canceled:
+		http.Redirect(w, r, s.address(TestsPath), http.StatusSeeOther)
+		return page{}, nil
+	}
+	return page{Template: "test-run", Title: "Run", Body: v}, nil
+}
