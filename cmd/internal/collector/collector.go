@@ -37,7 +37,7 @@ func percent(live uint64) int {
 	const mib = 1 << 20
 	switch {
 	case serving.Load() && live >= 8*mib && live < 40*mib:
-		return 25
+		return 15
 	case live < 16*mib:
 		return 100
 	case live < 40*mib:
