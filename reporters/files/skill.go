@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // FormatSkill is the name of the form of results.
@@ -219,7 +219,7 @@ func idJSON(id string) json.RawMessage {
 }
 
 // plainID are the ids that may be a part of a path.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // folderOf returns the name of the folder of an eval. A repository chooses the id.
 func folderOf(id string) string {

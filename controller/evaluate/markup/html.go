@@ -2,7 +2,6 @@ package markup
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -175,4 +174,4 @@ func lowerASCII(s string) string {
 	return capitals.ReplaceAllStringFunc(s, strings.ToLower)
 }
 
-var capitals = regexp.MustCompile(`[A-Z]+`)
+var capitals = lazyregexp.New(`[A-Z]+`)
