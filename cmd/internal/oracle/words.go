@@ -43,6 +43,19 @@ var sentences = []string{
 	"the the the the the the the", "quick brown fox jumps over the lazy dog", "A fast brown fox leaps over a lazy dog", "日本語 の 文", "straße STRASSE ΟΔΟΣ", "one\ttwo\nthree", "", "   ", "a.", "a..", "a.)", "U.S.", "\"", "\"quoted\"", "we'll they've 'RE dogs' s'", "x,y 1,2 a:b 1:2", "-- --", "the cat, the dog", "dog the, cat the",
 }
 
+// quoted are answers with quotes and contractions at each place where rouge-n splits words.
+var quoted = []string{
+	`a "b" c`, `"a" b`, `a "b"`, `a. "b" c`, `a("b") c`, `a <"b"> c`, `x"y"z w`, `a!"b" c`, `a ""b"" c`, `a-"b" c`, "a\t\"b\"\n\"c\"", `👍"b" c`, `a "b" "c" "d`, "a ``\"b\" c", "``a'' b",
+	`a ''b'' c`, `''b'' c`, `a ''1'' b`, `a ''$'' b`, `a ''b c`, `a ''-'' b`, `a '' b`, `a (''b'') c`, `a 'b' c`, `a "b" ''c'' d`, `a ''"b'' c`,
+	"cannot cannot", "xcannot cannot", "cannotx cannot go", "wanna", "wanna go wanna", "wanna, go", "gonna wanna x", "cannot\u200dx gonna", "\u200ccannot gonna", "écannot gonna", "a\tb\nc d", "a\u0085b c", "a\u00a0b c",
+}
+
+// spelled are what quotes and contractions may be split into.
+var spelled = []*strings.Replacer{
+	strings.NewReplacer(`"`, " `` ", "''", " `` ", "\t", " ", "\n", " "), strings.NewReplacer(`"`, " '' ", "\t", " ", "\n", " "),
+	strings.NewReplacer("cannot", "can not", "wanna", "wan na", "gonna", "gon na", "\t", " ", "\n", " ", "\u0085", " ", "\u00a0", " "),
+}
+
 // least are thresholds of rouge-n and bleu; the first is none.
 var least = []*float64{nil, number(0), number(0.3), number(0.9), number(1)}
 
@@ -83,6 +96,12 @@ func WordRows() []Row {
 			ask(output, Assertion{Type: "rouge-n", Value: reference, Threshold: least[(i+j)%len(least)]}, negated)
 			ask(output, Assertion{Type: "bleu", Value: reference, Threshold: least[(i+2*j)%len(least)]}, negated)
 			ask(output, Assertion{Type: "bleu", Value: []any{reference, sentences[(i+j)%20]}}, negated)
+		}
+	}
+	for _, output := range quoted {
+		for _, words := range spelled {
+			ask(output, Assertion{Type: "rouge-n", Value: words.Replace(output)}, false)
+			ask(output, Assertion{Type: "rouge-n", Value: words.Replace(output) + " b c d", Threshold: number(0.5)}, false)
 		}
 	}
 	return append(rows, mixed()...)
