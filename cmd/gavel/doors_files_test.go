@@ -319,6 +319,15 @@ case $0 in *assertions*) cat >/dev/null; [ $word = a ] && echo '{"score": 1}' ||
 	}
 }
 
+// withoutProgram are two cases with a prompt, of which one asks a program that is nowhere.
+func withoutProgram(prompt string) map[string]string {
+	return map[string]string{
+		"gavel.yaml": usual("  away: {provider: command, argv: [shh], inputs: [README.md]}\n"),
+		"test_definitions/talk.yaml": "evalcases:\n  - {id: one, input: " + prompt + " a, checks: [{contains: a!}]}\n" +
+			"  - {id: two, input: " + prompt + " b, execution: {target: away}, checks: [{contains: b!}]}\n",
+	}
+}
+
 // withHook is a case in a workspace, whose hook makes of it what a file of the template
 // says.
 func withHook(kind string) map[string]string {

@@ -203,6 +203,10 @@ var scenarios = []scenario{
 		want: outcome{gate: "undetermined", cases: map[string]string{key("a"): "error error"}},
 	},
 	{
+		name: "a target that cannot be opened", base: withoutProgram("say"), head: withoutProgram("now say"), answer: echo, programs: "sh",
+		want: outcome{gate: "undetermined", reason: "1 case ended in an error", cases: map[string]string{"talk#two": "error error"}},
+	},
+	{
 		name: "two prompts compared", base: rated("say a", ""), head: rated("say a", `, "new_prompt": "Be brief."`), answer: echo,
 		want: outcome{
 			gate: "pass", reason: "no case regressed", cases: map[string]string{"rated": "pass unchanged"},
