@@ -11,6 +11,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
@@ -128,9 +129,13 @@ func (j *judging) steps() []step {
 	return append(steps, step{alone, rest}, step{base: askedAtBase}, step{head: asked})
 }
 
-// checkTargets returns an error if no target of head's jobs can be opened. If only some can,
-// the cases of the others are errors.
+// checkTargets returns an error if nothing is known of head and no target of its jobs can be
+// opened. Otherwise the cases of such a target are errors. A worker opens its targets itself.
 func (j *judging) checkTargets(steps []step) error {
+	reused := func(r plan.Row) bool { return r.Action == plan.Reuse }
+	if j.e.p.elsewhere || slices.ContainsFunc(j.e.p.Plan.Rows, reused) {
+		return nil
+	}
 	var jobs []run.Job
 	for _, s := range steps {
 		jobs = append(jobs, s.head...)
