@@ -168,7 +168,7 @@ func (o Opener) open(ctx context.Context, a *App, t config.Target, c controller.
 	if t.Started() {
 		var err error
 		if env.Process, err = target.Start(ctx, t, env); err != nil {
-			return nil, &target.OpenError{Target: t.Name, Err: err}
+			return nil, target.NewOpenError(t, env, err)
 		}
 		o.Programs.Keep(env.Process)
 		env.Transport = tracedApp(t, env.Process.Transport())

@@ -113,7 +113,8 @@ func takeTurn(t *testing.T, cells []string, agent string) {
 }
 
 // TestOneTargetThatCannotBeOpened has its cases end in an error, or not run where a key is
-// missing, and the others judged. Nothing is judged where no target is left.
+// missing, and the others judged, for which the budget is left. Nothing is judged where no
+// target is left.
 func TestOneTargetThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ target, want string }{
@@ -124,7 +125,7 @@ func TestOneTargetThatCannotBeOpened(t *testing.T) {
 		dir := t.TempDir()
 		gittest.Init(t, dir, "main")
 		gittest.Commit(t, dir, map[string]string{
-			"gavel.yaml": mistakeConfig + "  away: " + tt.target + "\ndefault_target: bot\n",
+			"gavel.yaml": mistakeConfig + "  away: " + tt.target + "\ndefault_target: bot\nbudget: {calls: 1}\n",
 			mistakeFile:  mistakeCase + "  - {id: other, input: hi, execution: {target: away}, checks: [{contains: hello}]}\n",
 		})
 		stdout, stderr, code := gavel(t, dir, "run", "--sandbox", "off")

@@ -61,7 +61,6 @@ func (u *uiRunner) Start(names []string) bool {
 	step, end := u.board.Track(controller.Worktree)
 	u.state, u.cancel = editor.RunState{Running: true}, cancel
 	u.runs.Go(func() {
-		defer end() // after the state: a page that sees the end asks for it
 		defer cancel()
 		id, err := u.run(ctx, names, func(p controller.Progress) {
 			u.mu.Lock()
@@ -69,7 +68,7 @@ func (u *uiRunner) Start(names []string) bool {
 			u.mu.Unlock()
 			step(p.Done, p.Total, p.Again)
 		})
-		u.finish(ctx, id, err)
+		u.finish(ctx, id, err, end)
 	})
 	return true
 }
@@ -111,10 +110,12 @@ func (u *uiRunner) check(w *workspace) error {
 // firstOf returns the first problem with its place and its repair as an error.
 func firstOf(problems []schema.Problem) error { return errors.New(problems[0].String()) }
 
-// finish notes the end of a run.
-func (u *uiRunner) finish(ctx context.Context, id string, err error) {
+// finish notes the end of a run. A page that sees end asks for the state, and the next run
+// begins later.
+func (u *uiRunner) finish(ctx context.Context, id string, err error, end func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	defer end()
 	u.state = editor.RunState{Run: id}
 	switch {
 	case ctx.Err() != nil:

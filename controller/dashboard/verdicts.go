@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// A LastVerdict is the newest verdict of a case.
+// A LastVerdict is the newest verdict of a case, or its error.
 type LastVerdict struct {
-	// URL is the page of the case in the run that judged it.
+	// URL is the page of the case in the run that has it.
 	URL     string
 	Verdict verdict.Verdict
 	Score   *float64
@@ -23,7 +24,7 @@ type LastVerdict struct {
 // lastVerdicts remembers the newest verdict of each case. It is safe for concurrent use.
 type lastVerdicts struct {
 	mu     sync.Mutex
-	newest string                 // guarded by mu; the newest run that was read
+	read   map[string]bool        // guarded by mu; the newest runs, which were read
 	byName map[string]LastVerdict // guarded by mu; replaced, never changed
 }
 
@@ -31,55 +32,57 @@ type lastVerdicts struct {
 const mostVerdicts = 200_000
 
 // Verdicts returns the newest verdict of each case in the newest runs, by "key" or
-// "key @ target". The caller does not change the map.
+// "key @ target". The caller does not change the map. Runs of pull requests are left out:
+// their authors may be strangers.
 func (s *Site) Verdicts(ctx context.Context) (map[string]LastVerdict, error) {
-	newest, err := ledger.RunOfCommit(ctx, s.cfg.Ledger, s.cfg.Repository, "")
-	if err != nil {
-		return nil, err
-	}
 	s.judged.mu.Lock()
 	defer s.judged.mu.Unlock()
-	if newest == s.judged.newest {
-		return s.judged.byName, nil
-	}
-	found, err := s.newerVerdicts(ctx, s.judged.newest)
-	if err != nil {
-		return nil, err
-	}
-	all := maps.Clone(s.judged.byName)
-	if all == nil {
-		all = map[string]LastVerdict{}
-	}
-	maps.Copy(all, found)
-	s.judged.newest, s.judged.byName = newest, all
-	return all, nil
-}
-
-// newerVerdicts reads the newest verdicts of the runs after the known one.
-func (s *Site) newerVerdicts(ctx context.Context, known string) (map[string]LastVerdict, error) {
+	// A run is stored when it ends, so that one which began earlier may come later.
 	runs, _, err := ledger.PageRuns(ctx, s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: report.HistoryRuns})
 	if err != nil {
 		return nil, err
 	}
-	out, read := map[string]LastVerdict{}, 0
+	all, read, seen := s.judged.byName, 0, map[string]bool{}
 	for _, run := range runs {
-		if run.ID == known || read >= mostVerdicts {
-			break
+		seen[run.ID] = true
+		if s.judged.read[run.ID] || run.PullRequest != 0 || read >= mostVerdicts {
+			continue
 		}
 		full, err := s.cfg.Ledger.Run(ctx, run.ID)
 		if err != nil {
 			return nil, err
 		}
-		cases := report.CaseHistory{}
-		if err := cases.Add(report.HistoryRun{ID: run.ID, Head: run.Head, PullRequest: run.PullRequest, Finished: run.Finished, Report: full.Report}); err != nil {
-			return nil, err
-		}
-		read += len(cases)
-		for name, judged := range cases {
-			if _, isNewer := out[name]; !isNewer {
-				out[name] = LastVerdict{URL: s.caseURL(run.ID, name), Verdict: judged[0].Verdict, Score: judged[0].Score, At: judged[0].At}
+		if read == 0 { // a caller may have the map
+			if all = maps.Clone(all); all == nil {
+				all = map[string]LastVerdict{}
 			}
 		}
+		n, err := s.addVerdicts(all, run.ID, run.Finished, full.Report)
+		if err != nil {
+			return nil, err
+		}
+		read += max(n, 1)
 	}
-	return out, nil
+	s.judged.read, s.judged.byName = seen, all
+	return all, nil
+}
+
+// addVerdicts adds the newer verdicts and errors of a run, and returns how many cases it has.
+func (s *Site) addVerdicts(all map[string]LastVerdict, id string, finished time.Time, raw []byte) (int, error) {
+	rows, err := report.ReadRows(raw)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		name, v := row.Name(), verdict.Error
+		if row.Verdict != nil {
+			v = *row.Verdict
+		}
+		isJudged := row.Verdict != nil || row.Error != nil
+		if !isJudged || v == verdict.Skipped || row.Action == plan.Removed || finished.Before(all[name].At) {
+			continue
+		}
+		all[name] = LastVerdict{URL: s.caseURL(id, name), Verdict: v, Score: row.Score, At: finished}
+	}
+	return len(rows), nil
 }

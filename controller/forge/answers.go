@@ -5,12 +5,15 @@ import (
 	"compress/flate"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 )
 
 const (
-	// maxKept bounds the compressed bodies of all kept answers together.
+	// maxKept bounds the memory of all kept answers together.
 	maxKept = 32 << 20
+	// keptBeside is the memory of an answer besides its body and its address.
+	keptBeside = 1 << 10
 	// maxKeptBody bounds the body of a kept answer.
 	maxKeptBody = 4 << 20
 )
@@ -34,7 +37,7 @@ func newAnswer(header http.Header, body []byte) answer {
 	kept := make(http.Header, len(keptHeaders))
 	for _, name := range keptHeaders {
 		if values, named := header[name]; named {
-			kept[name] = values
+			kept[name] = slices.Clone(values) // all values of a response are in one piece of memory
 		}
 	}
 	return answer{header.Get("ETag"), kept, deflate(body)}
@@ -46,6 +49,9 @@ type answer struct {
 	header http.Header
 	packed []byte
 }
+
+// memory returns the bytes that an answer takes.
+func (a answer) memory(url string) int { return len(a.packed) + len(url) + keptBeside }
 
 // body returns the body of an answer.
 func (a answer) body() ([]byte, error) {
@@ -64,8 +70,11 @@ var writers = sync.Pool{New: func() any {
 // deflate compresses a body.
 func deflate(body []byte) []byte {
 	w := writers.Get().(*flate.Writer)
-	defer writers.Put(w)
 	var out bytes.Buffer
+	defer func() {
+		w.Reset(io.Discard) // it keeps no answer
+		writers.Put(w)
+	}()
 	w.Reset(&out)
 	// Nothing that is written to memory fails.
 	_, _ = w.Write(body)
@@ -91,11 +100,14 @@ func (a *answers) put(url string, now answer) {
 		a.order = append(a.order, url)
 	}
 	a.byURL[url] = now
-	a.size += len(now.packed) - len(before.packed)
+	a.size += now.memory(url)
+	if ok {
+		a.size -= before.memory(url)
+	}
 	for a.size > maxKept {
 		oldest := a.order[0]
 		a.order = a.order[1:]
-		a.size -= len(a.byURL[oldest].packed)
+		a.size -= a.byURL[oldest].memory(oldest)
 		delete(a.byURL, oldest)
 	}
 }

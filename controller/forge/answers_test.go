@@ -37,18 +37,19 @@ func TestNewAnswer(t *testing.T) {
 
 // TestPut drops the oldest answers beyond the bound.
 func TestPut(t *testing.T) {
+	const quarter = maxKept/4 - 2*keptBeside
 	a := newAnswers()
 	for i := range 5 {
-		a.put(strconv.Itoa(i), answer{packed: make([]byte, maxKept/4)})
+		a.put(strconv.Itoa(i), answer{packed: make([]byte, quarter)})
 	}
-	a.put("1", answer{tag: "later"}) // keeps its place, and takes less
-	a.put("5", answer{packed: make([]byte, maxKept/4)})
+	a.put("1", answer{}) // keeps its place, and takes less
+	a.put("5", answer{packed: make([]byte, quarter)})
 	for url, want := range map[string]bool{"0": false, "1": true, "2": true, "5": true} {
 		if _, kept := a.get(url); kept != want {
 			t.Errorf("the answer %s is kept: %t, want %t", url, kept, want)
 		}
 	}
-	if a.size != maxKept {
-		t.Errorf("the answers take %d bytes, want %d", a.size, maxKept)
+	if want := 4*(quarter+keptBeside+1) + keptBeside + 1; a.size != want {
+		t.Errorf("the answers take %d bytes, want %d", a.size, want)
 	}
 }

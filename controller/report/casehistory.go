@@ -58,17 +58,15 @@ type HistoryRun struct {
 // Add adds the judgements of a run that is later than all before. A report that cannot be
 // read is an error.
 func (h CaseHistory) Add(r HistoryRun) error {
-	var report struct {
-		Cases []historyRow `json:"cases"`
-	}
-	if err := json.Unmarshal(r.Report, &report); err != nil {
+	rows, err := ReadRows(r.Report)
+	if err != nil {
 		return fmt.Errorf("report of run %s: %w", r.ID, err)
 	}
-	for _, x := range report.Cases {
+	for _, x := range rows {
 		if !x.judged() {
 			continue
 		}
-		name := x.name()
+		name := x.Name()
 		before := h[name]
 		h[name] = append(before, PastJudgement{
 			Run: r.ID, Head: r.Head, PullRequest: r.PullRequest, At: r.Finished, Action: x.Action,
@@ -79,26 +77,37 @@ func (h CaseHistory) Add(r HistoryRun) error {
 	return nil
 }
 
-// A historyRow holds the fields of a row of a report that a history needs. Reading the
+// ReadRows returns the rows of a stored report, of this version or an earlier one.
+func ReadRows(raw json.RawMessage) ([]StoredRow, error) {
+	var report struct {
+		Cases []StoredRow `json:"cases"`
+	}
+	err := json.Unmarshal(raw, &report)
+	return report.Cases, err
+}
+
+// A StoredRow holds the fields of a row of a report that a history needs. Reading the
 // whole report would take many times as long.
-type historyRow struct {
+type StoredRow struct {
 	Key       string           `json:"key"`
 	Target    string           `json:"target"`
 	PerTarget bool             `json:"per_target"`
 	Action    plan.Action      `json:"action"`
 	Verdict   *verdict.Verdict `json:"verdict"`
 	Score     *float64         `json:"score"`
+	Error     *string          `json:"error"`
 	Digest    string           `json:"digest"`
 }
 
-func (x historyRow) name() string {
+// Name returns "key" or "key @ target".
+func (x StoredRow) Name() string {
 	if x.PerTarget {
 		return x.Key + " @ " + x.Target
 	}
 	return x.Key
 }
 
-func (x historyRow) judged() bool {
+func (x StoredRow) judged() bool {
 	switch x.Action {
 	case plan.Run, plan.Rejudge, plan.Redecide:
 		return x.Verdict != nil && *x.Verdict != verdict.Error && *x.Verdict != verdict.Skipped

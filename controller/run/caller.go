@@ -103,6 +103,12 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 	if t == nil {
 		return target.Reply{}, fmt.Errorf("there is no target %s", name)
 	}
+	if unopened, ok := t.(*target.OpenError); ok {
+		// Nothing is sent, so that it takes no permit and no budget.
+		_, err := unopened.Respond(ctx, req)
+		c.of.Costs.Fail(Fault{At: c.cfg.Clock.Now(), Retry: mayPass(err)})
+		return target.Reply{}, err
+	}
 	for past := (tries{name: name, whole: c.left}); ; {
 		s := c.begin(ctx, name, req)
 		if s.err == nil {

@@ -50,6 +50,22 @@ func (r *Roster) Targets(jobs []Job) (map[string]Target, error) {
 	return targets, nil
 }
 
+// Opened is [Roster.Targets], with an error if one of them cannot be opened: another try, or
+// another machine, may have it.
+func (r *Roster) Opened(jobs []Job) (map[string]Target, error) {
+	targets, err := r.Targets(jobs)
+	if err != nil {
+		return nil, err
+	}
+	if unopened := unopenedOf(targets); unopened != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.opened, unopened.Target)
+		return nil, unopened
+	}
+	return targets, nil
+}
+
 // Check opens targets until one of the jobs has all that it needs. Without such a job, the
 // error is about the first target that cannot be opened.
 func (r *Roster) Check(jobs []Job) error {

@@ -75,7 +75,7 @@ func New(cfg config.Target, env Env) (Target, error) {
 	}
 	t, err := open(cfg, env)
 	if err != nil {
-		return nil, &OpenError{cfg.Name, err}
+		return nil, NewOpenError(cfg, env, err)
 	}
 	return t, nil
 }
@@ -84,6 +84,14 @@ func New(cfg config.Target, env Env) (Target, error) {
 type OpenError struct {
 	Target string
 	Err    error
+
+	hide func(string) string
+}
+
+// NewOpenError returns the error of a target that cannot be opened. It hides the target's
+// secrets from the replies of [OpenError.Respond].
+func NewOpenError(cfg config.Target, env Env, err error) *OpenError {
+	return &OpenError{cfg.Name, err, ScrubSecrets([]config.Target{cfg}, env.Lookup)}
 }
 
 // Error names the target and what to change.
@@ -95,7 +103,7 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // Respond implements [Target] with the error, as the reply to each request to a target that
 // cannot be opened.
 func (e *OpenError) Respond(context.Context, Request) (Reply, error) {
-	return Reply{}, &Error{Target: e.Target, Message: printable(e.Err.Error())}
+	return Reply{}, &Error{Target: e.Target, Message: printable(e.hide(e.Err.Error()))}
 }
 
 func open(cfg config.Target, env Env) (Target, error) {

@@ -189,7 +189,7 @@ func (p *runPlan) job(t queue.Part) (run.Job, *side, error) {
 // The caller calls end after its task.
 func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.Job) (_ *run.Session, end func(), err error) {
 	s := p.sides[t.Side]
-	targets, err := s.roster.Targets([]run.Job{job})
+	targets, err := s.roster.Opened([]run.Job{job})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -129,12 +129,13 @@ func (l *GridLayout) Compares() bool {
 	return false
 }
 
-// Digests returns the digests of the cases in the shown cells of some tests.
+// Digests returns the digests of the cases in the shown cells of some tests that have no
+// answer in their detail.
 func (l *GridLayout) Digests(from, to int) []string {
 	var all []string
 	for _, t := range l.tests[from:to] {
 		for _, at := range l.shown(t.file) {
-			if row := t.cells[at]; row != nil && row.Digest != "" {
+			if row := t.cells[at]; row != nil && row.Digest != "" && answerOf(row) == "" {
 				all = append(all, row.Digest)
 			}
 		}
@@ -146,8 +147,8 @@ func (l *GridLayout) shown(file string) []gridColumn {
 	return l.columns[file][:min(len(l.columns[file]), mostColumns)]
 }
 
-// Grids returns the tables of some tests. link returns the address of a case. replies are
-// by the digests of cases; a case without one shows the answer in its detail.
+// Grids returns the tables of some tests. link returns the address of a case. A case
+// without an answer in its detail shows the one in replies, by its digest.
 func (l *GridLayout) Grids(from, to int, replies map[string]schema.Message, link func(*report.Row) string) []Grid {
 	var all []Grid
 	for i, t := range l.tests[from:to] {
@@ -200,7 +201,7 @@ func cellOfGrid(row *report.Row, replies map[string]schema.Message, link string)
 	kind := KindOf(row)
 	c := GridCell{Kind: kind, Icon: Icons[kind], Score: score(row.Score, row.Scale()), Link: link}
 	said := answerOf(row)
-	if m, known := replies[row.Digest]; known {
+	if m, known := replies[row.Digest]; known && said == "" {
 		_, said = verdict.Thought(m)
 	}
 	if row.Error != nil {

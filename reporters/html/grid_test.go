@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func gridReport() *report.Report {
 // and a cell has the verdict and the answer.
 func TestGrid(t *testing.T) {
 	layout := NewGridLayout(gridReport())
-	replies := map[string]schema.Message{"a/caps#france/politelarge": {Role: schema.RoleAssistant, Content: "<think>hm</think>Paris,\nof course. " + strings.Repeat("x", 200)}}
+	replies := map[string]schema.Message{"a/caps#france/shortlarge": {Role: schema.RoleAssistant, Content: "of a later run"}, "a/caps#france/politelarge": {Role: schema.RoleAssistant, Content: "<think>hm</think>Paris,\nof course. " + strings.Repeat("x", 200)}}
 	got := layout.Grids(0, layout.Tests(), replies, func(row *report.Row) string { return "/" + row.Target })
 	cell := func(kind, icon, answer, link string) GridCell {
 		return GridCell{Kind: kind, Icon: icon, Score: "1.00", Answer: answer, Link: link}
@@ -58,6 +59,9 @@ func TestGrid(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the tables (-want +got):\n%s", diff)
+	}
+	if asked := layout.Digests(0, layout.Tests()); slices.Contains(asked, "a/caps#france/shortlarge") || len(asked) != 5 {
+		t.Errorf("the replies of %v are looked for, want the 5 without an answer of their own", asked)
 	}
 	if n := layout.Matrix(); n != 3 {
 		t.Errorf("%d tests of the matrix format, want 3", n)
