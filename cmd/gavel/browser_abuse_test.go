@@ -93,6 +93,8 @@ func hostileFolder(t *testing.T) (dir string, paths []string) {
 	at("/settings/form", "path", lines, "format", "evalcase")
 	at("/settings/form", "path", lines, "format", "evalcase", "item", "0")
 	at("/settings/form", "path", one, "format", "testcase")
+	at("/tests")
+	at("/tests", "words", "b")
 	return dir, append(paths, "/", "/scores", "/costs")
 }
 
