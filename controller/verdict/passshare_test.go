@@ -53,7 +53,7 @@ func TestDecidePassShare(t *testing.T) {
 		{"open by errors", .8, 10, "PPPPPPPEEE", verdict.Error, "7 passed and 0 failed; 8 of 10 samples must pass; the others could not be judged: no answer"},
 		{"met next to errors", .8, 10, "PPPPEEPPPP", verdict.Pass, "8 passed and 0 failed; 8 of 10 samples must pass"},
 		{"a share between two counts asks for the larger", .75, 10, "PPPPPPPFF", verdict.Error, "8 of 10 samples must pass"},
-		{"two of three, which is no decimal", 2. / 3, 3, "PP", verdict.Pass, "2 of 3 samples must pass"},
+		{"two of three, a share without an exact decimal", 2. / 3, 3, "PP", verdict.Pass, "2 of 3 samples must pass"},
 		{"seven tenths of ten, which is not exact", .7, 10, "PPPPPPP", verdict.Pass, "7 of 10 samples must pass"},
 		{"all", 1, 3, "PPF", verdict.Fail, "2 passed and 1 failed; 3 of 3 samples must pass"},
 		{"the smallest share", .001, 4, "FFFP", verdict.Pass, "1 of 4 samples must pass"},

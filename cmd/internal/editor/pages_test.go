@@ -138,7 +138,7 @@ var mathFiles = map[string]string{
 func TestAddingATest(t *testing.T) {
 	r := newReader(t, mathFiles)
 	_, page := r.ask("/settings?domain=math&level=2", nil)
-	r.has(page, "+ Add Test", "Math, level 2", "There is no test here yet", "Level 1", `aria-current="page"`)
+	r.has(page, "+ Add Test", "Math, level 2", "No tests here yet", "Level 1", `aria-current="page"`)
 	_, page = r.ask("/settings/edit?kind=test&domain=math&level=2", nil)
 	r.has(page, "The user&#39;s message.", "<option selected>math</option>", `name="level" value="2"`)
 	form := r.form(page, url.Values{"f.name": {"Times"}, "f.prompt": {"2 * 3?\r\nShort."}, "f.expected": {`{"answer": "6"}`}, "f.weight": {"-1"}, "action": {"save"}})

@@ -80,13 +80,13 @@ func TestTestsPage(t *testing.T) {
 		`href="/settings/form?format=evalcase&amp;path=test_definitions%2Fsuites%2Fcases.yaml"`, "suites/cases#one", "suites/cases#two",
 		"the test is not enabled", "broken_cases.json", "not run", ">bot<",
 	)
-	hasNot(t, page, "There is no test here yet")
+	hasNot(t, page, "No tests here yet")
 	page = testsPage(t, dir, "?words=sum+FAIL", verdicts)
 	has(t, page, "A sum", "1 of ")
 	hasNot(t, page, "cases#one", "An old one", "broken_cases")
 	hasNot(t, testsPage(t, dir, "?folder=test_definitions/suites", verdicts), "A sum")
 	has(t, testsPage(t, dir, "?words=nothinghasthis", verdicts), "No case fits the filter")
-	has(t, testsPage(t, t.TempDir(), "", nil), "There is no test here yet", "gavel init")
+	has(t, testsPage(t, t.TempDir(), "", nil), "No tests here yet", "gavel init")
 }
 
 // TestTestsPageOfManyCases holds that a long list has the folders, that a folder has pages,
