@@ -71,6 +71,7 @@ func conformance(t *testing.T, b backend) {
 		{"visibility", testVisibility},
 		{"no shadow", testNoShadow},
 		{"own samples", testOwnSamples},
+		{"last replies", testLastReplies},
 		{"age", testAge},
 		{"more samples", testMoreSamples},
 		{"known", testKnown},
@@ -385,6 +386,23 @@ func testNoShadow(t *testing.T, b backend) {
 
 // testOwnSamples has a pull request and base hold different samples of one
 // ordinal: a judgement is read only with the very sample that was judged.
+// testLastReplies: a scope sees the reply of the last sample, its own before base's, and no
+// other pull request's.
+func testLastReplies(t *testing.T, b backend) {
+	k, d := newFixture(t, b), digestsOf("case")
+	k.save(outcome(base, d, 0, "first"))
+	k.save(outcome(base, d, 1, "base"))
+	k.save(outcome(pull7, d, 1, "seven"))
+	k.save(outcome(pull8, d, 2, "eight"))
+	for trust, want := range map[ledger.Trust]string{base: "base", pull7: "seven", pull8: "eight"} {
+		got, err := ledger.LastReplies(t.Context(), k.Ledger, ledger.Scope{Trust: trust}, []string{d.D, "unknown"})
+		k.check(err)
+		if len(got) != 1 || got[d.D].Content != want {
+			t.Errorf("%+v sees %v, want %s", trust, got, want)
+		}
+	}
+}
+
 func testOwnSamples(t *testing.T, b backend) {
 	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(pull7, d, 0, "seven"))

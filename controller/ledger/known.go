@@ -68,18 +68,32 @@ func LastReplies(ctx context.Context, l *Ledger, scope Scope, digests []string) 
 	}
 	found := map[string]schema.Message{}
 	for digest, decision := range decided {
-		executions, _, err := l.Executions(ctx, scope, decision.E)
+		said, err := l.newestTranscript(ctx, scope, decision.E)
 		if err != nil {
 			return nil, err
 		}
-		if len(executions) == 0 {
-			continue
-		}
-		if last := executions[len(executions)-1].Transcript.LastReply(); last != nil {
+		if last := said.LastReply(); last != nil {
 			found[digest] = *last
 		}
 	}
 	return found, nil
+}
+
+// newestTranscript returns the transcript of the last sample of E that the scope may use; empty
+// without one.
+func (l *Ledger) newestTranscript(ctx context.Context, scope Scope, e string) (said verdict.Transcript, err error) {
+	if scope.Nothing {
+		return said, nil
+	}
+	err = l.store.Each(ctx, func(rows *sql.Rows) error {
+		var body sql.RawBytes
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &said)
+	}, `SELECT t.body FROM samples s JOIN transcripts t ON t.sample = s.id
+		WHERE s.e = ? AND s.ns IN ('', ?) AND s.created >= ? ORDER BY s.ordinal DESC, s.ns DESC LIMIT 1`, e, scope.Namespace(), scope.notBefore())
+	return said, l.store.Fault("read the newest sample of "+e, err)
 }
 
 // Judgements returns the judged samples of J that the scope may use, by ordinal. They
