@@ -32,7 +32,11 @@ func (s *server) check(ctx context.Context) error {
 			list.Say(name, serve.Finding{What: what, State: serve.StateMissing, Message: strings.TrimPrefix(err.Error(), what+": ")})
 			continue
 		}
-		serve.Check(ctx, repo, func(f serve.Finding) { list.Say(name, f) })
+		say := func(f serve.Finding) { list.Say(name, f) }
+		serve.Check(ctx, repo, say)
+		if s.now.Load().file.Pages.Editable(name) {
+			serve.CheckSave(ctx, repo, say)
+		}
 	}
 	return errors.Join(list.End(), ctx.Err())
 }

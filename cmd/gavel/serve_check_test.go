@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -105,6 +106,80 @@ func TestServeCheckOfAnApp(t *testing.T) {
 				Permissions: map[string]string{"metadata": "read", "contents": "read", "pull_requests": "write", "statuses": "write", "checks": "write"},
 			}))
 			row.tt.run(t, j, file)
+		})
+	}
+}
+
+// TestServeCheckOfSave tries what a change on the pages needs, where somebody may make one.
+func TestServeCheckOfSave(t *testing.T) {
+	const save = "octo/demo: contents: write, for save on the pages"
+	granted := func(contents string) func(*testing.T, *job) string {
+		return func(t *testing.T, j *job) string {
+			return asApp(t, j, j.forge.AddApp(t, forgetest.App{ID: 5, Slug: "gavel-judge", Installation: 77, Permissions: map[string]string{
+				"metadata": "read", "contents": contents, "pull_requests": "write", "statuses": "write", "checks": "write"}}))
+		}
+	}
+	token := func(t *testing.T, j *job) string { return operatorsFile(t, j, "") }
+	gitea := func(t *testing.T, j *job) string {
+		j.forge.URL += "/api/v1"
+		return operatorsFile(t, j, "")
+	}
+	reading := func(file func(*testing.T, *job) string) func(*testing.T, *job) string {
+		return func(t *testing.T, j *job) string {
+			name := file(t, j)
+			j.forge.CloneURL = gittest.ServeReading(t, j.folder)
+			return name
+		}
+	}
+	for _, row := range []struct {
+		name  string
+		file  func(*testing.T, *job) string
+		pages string
+		want  string
+		never string
+		code  int
+	}{
+		{"no pages", reading(token), "", "", save, exitPass},
+		{"nobody edits", reading(token), "pages: {users: {ada: {token_env: ADA, role: judge}}}", "", save, exitPass},
+		{"a token that writes", token, "pages: {users: {ada: {token_env: ADA, role: edit}}}", "ok       " + save + "\n", "", exitPass},
+		{"a token whose git only reads", reading(token), "pages: {users: {ada: {token_env: ADA, role: edit, repositories: [Octo/Demo]}}}",
+			"missing  " + save + ": push to http://127.0.0.1:", "", exitUsage},
+		{"a proxy", reading(token), "pages: {proxy: {header: X-User, from: [127.0.0.1], role: edit}}",
+			"give the credential contents: write, or write:repository of Gitea and Forgejo; without it, let nobody edit in pages\n", "", exitUsage},
+		{"an App that reads", granted("read"), "pages: {users: {ada: {token_env: ADA, role: edit}}}",
+			"missing  " + save + ": the installation grants read: choose Contents: Read and write under Permissions & events of the App, and accept the change in its installation; without it, let nobody edit in pages\n", "", exitUsage},
+		{"an App that writes", granted("write"), "pages: {users: {ada: {token_env: ADA, role: edit}}}", "ok       " + save + "\n", "", exitPass},
+		{"Gitea", gitea, "pages: {users: {ada: {token_env: ADA, role: edit}}}", "ok       " + save + "\n", "", exitPass},
+		{"Gitea whose token only reads", reading(gitea), "pages: {users: {ada: {token_env: ADA, role: edit}}}", "missing  " + save + ": push to ", "", exitUsage},
+		{"a rule", func(t *testing.T, j *job) string {
+			j.forge.Rules = []map[string]any{{"type": "creation"}}
+			return token(t, j)
+		}, "pages: {users: {ada: {token_env: ADA, role: edit}}}", "optional octo/demo: branches, for save on the pages: a ruleset restricts the creation", "", exitPass},
+		{"archived", func(t *testing.T, j *job) string {
+			j.forge.Archive()
+			return token(t, j)
+		}, "pages: {users: {ada: {token_env: ADA, role: edit}}}",
+			"missing  octo/demo: the repository: it is archived: nothing can be written to it: unarchive it, or remove it from repositories\n", save, exitUsage},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			j.forge.Scopes = []string{"repo"}
+			j.forge.SetPermission("maintainer", "admin")
+			j.env["ADA"] = adasToken
+			file := row.file(t, j)
+			text, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, append(text, row.pages...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkCase{func(*job) {}, []string{row.want}, row.code}.run(t, j, file)
+			stdout, _, _ := j.call(t, "serve", "--check", "--config", file)
+			if row.never != "" && strings.Contains(stdout, row.never) {
+				t.Errorf("%q in\n%s", row.never, stdout)
+			}
 		})
 	}
 }

@@ -18,6 +18,18 @@ type Pages struct {
 	Proxy *Proxy
 }
 
+// Editable reports whether somebody may change the definitions of a repository.
+func (p *Pages) Editable(repository string) bool {
+	if p == nil {
+		return false
+	}
+	edits := func(u User) bool {
+		here := func(name string) bool { return strings.EqualFold(name, repository) }
+		return u.Role == "edit" && (len(u.Repositories) == 0 || slices.ContainsFunc(u.Repositories, here))
+	}
+	return slices.ContainsFunc(p.Users, edits) || p.Proxy != nil && p.Proxy.Role == "edit"
+}
+
 // A User is a person or a program with a role.
 type User struct {
 	Name string

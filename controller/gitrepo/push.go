@@ -26,7 +26,7 @@ import (
 // The error wraps [ErrRefused] if the credential may not push.
 func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit string, err error) {
 	if m.from.scheme == fileScheme {
-		return "", fmt.Errorf("%s is a folder of this machine, which is not pushed to", m.from.show)
+		return "", m.unpushable()
 	}
 	ref := "refs/heads/" + branch
 	if err := errors.Join(checkRef(branch), checkRef(ref)); err != nil {
@@ -50,14 +50,50 @@ func (m *Mirror) Push(ctx context.Context, branch string, c Commit) (commit stri
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrRefused):
-		return "", fmt.Errorf("push to %s: %w; give the credential contents: write, or write:repository of Gitea and Forgejo", m.from.show, err)
 	case err != nil:
-		return "", fmt.Errorf("push to %s: %w", m.from.show, err)
+		return "", m.unpushed(err)
 	case taken:
 		return m.pushed(ctx, branch, objects, made)
 	}
 	return made.String(), nil
+}
+
+// unpushed adds the operation to the error of a push, and a refusal's repair.
+func (m *Mirror) unpushed(err error) error {
+	if errors.Is(err, ErrRefused) {
+		return fmt.Errorf("push to %s: %w; give the credential contents: write, or write:repository of Gitea and Forgejo", m.from.show, err)
+	}
+	return fmt.Errorf("push to %s: %w", m.from.show, err)
+}
+
+// MayPush begins a push and ends it before anything is sent, which is where a remote
+// refuses a credential that may only read. The error is that of [Mirror.Push].
+func MayPush(ctx context.Context, cfg MirrorConfig) error {
+	m, err := NewMirror(cfg)
+	if err != nil {
+		return err
+	}
+	if m.from.scheme == fileScheme {
+		return m.unpushable()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(cfg.Timeout, fetchTimeout))
+	defer cancel()
+	err = cfg.Token.authenticate(ctx, m.from, func(auth transport.AuthMethod) error {
+		session, _, err := begin(ctx, m.from, auth)
+		if err == nil {
+			_ = session.Close() // nothing was sent
+		}
+		return err
+	})
+	if err != nil {
+		return m.unpushed(err)
+	}
+	return nil
+}
+
+// unpushable is the error of a local folder.
+func (m *Mirror) unpushable() error {
+	return fmt.Errorf("%s is a folder of this machine, which is not pushed to", m.from.show)
 }
 
 // pushed returns the commit of a branch at the remote, which has to have the files of a
@@ -97,27 +133,37 @@ type packPush struct {
 // send uploads the objects and updates the ref at the remote. A ref that is there already
 // is taken: it stays as it is.
 func (p packPush) send(ctx context.Context, auth transport.AuthMethod) (taken bool, err error) {
-	endpoint, err := transport.NewEndpoint(p.to.url)
-	if err != nil {
-		return false, errors.New("the address cannot be read")
-	}
-	protocol, err := client.NewClient(endpoint)
-	if err != nil {
-		return false, err
-	}
-	session, err := protocol.NewReceivePackSession(endpoint, auth)
+	session, there, err := begin(ctx, p.to, auth)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = session.Close() }() // all replies were read
-	there, err := session.AdvertisedReferencesContext(ctx)
-	if err != nil {
-		return false, err
-	}
 	if _, taken := there.References[p.change.Name.String()]; taken {
 		return true, nil
 	}
 	return false, p.upload(ctx, session, there.Capabilities)
+}
+
+// begin opens a session for a push, which the caller closes, and returns the refs at the
+// remote.
+func begin(ctx context.Context, to remote, auth transport.AuthMethod) (transport.ReceivePackSession, *packp.AdvRefs, error) {
+	endpoint, err := transport.NewEndpoint(to.url)
+	if err != nil {
+		return nil, nil, errors.New("the address cannot be read")
+	}
+	protocol, err := client.NewClient(endpoint)
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := protocol.NewReceivePackSession(endpoint, auth)
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := session.AdvertisedReferencesContext(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, session.Close())
+	}
+	return session, there, nil
 }
 
 // upload sends the objects and the change of the ref.

@@ -106,3 +106,31 @@ func TestPushDenied(t *testing.T) {
 		t.Errorf("got %v, want ErrRefused with the permission", err)
 	}
 }
+
+// TestMayPush asks for a push where that is allowed, where it is refused, and where nobody
+// can, and leaves the repository as it is.
+func TestMayPush(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{"a.txt": "a\n"})
+	before := gittest.Run(t, dir, "for-each-ref")
+	for _, tt := range []struct {
+		name, url string
+		refused   bool
+		want      string // of the error; empty for none
+	}{
+		{"a writer", gittest.Serve(t, dir, "secret"), false, ""},
+		{"a reader", gittest.ServeReading(t, dir), true, "give the credential contents: write, or write:repository of Gitea"},
+		{"another secret", gittest.Serve(t, dir, "another"), true, "refuses the credential"},
+		{"a folder", dir, false, "is a folder of this machine"},
+		{"nobody", "http://127.0.0.1:1/x.git", false, "connection refused"},
+	} {
+		err := gitrepo.MayPush(t.Context(), gitrepo.MirrorConfig{URL: tt.url, Token: gitrepo.Constant("secret")})
+		if (err == nil) != (tt.want == "") || errors.Is(err, gitrepo.ErrRefused) != tt.refused || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	if after := gittest.Run(t, dir, "for-each-ref"); after != before {
+		t.Errorf("the refs are now\n%s\nbefore\n%s", after, before)
+	}
+}

@@ -54,6 +54,10 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 			tell(find("the repository", err))
 			return
 		}
+		if said.Archived {
+			tell(find("the repository", fmt.Errorf("%w: unarchive it, or remove it from repositories", errArchived)))
+			return
+		}
 		checkRights(rights, repo, tell)
 		_, _, err = repo.Client.OpenPulls(ctx, repo.Name, "")
 		tell(find("pull-requests: read", refused(err)))
@@ -69,6 +73,41 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	}
 	if len(branches) == 0 {
 		tell(find("branches", errors.New("without a forge its branches have to be listed")))
+	}
+}
+
+// proposed is a branch like those of changes on the pages.
+const proposed = "gavel/settings-0123abcd"
+
+// CheckSave tests everything that Save on the pages needs besides [Check], without
+// writing: it begins a push, and looks for rules that refuse a new branch. It returns
+// nothing about a repository that cannot be read.
+func CheckSave(ctx context.Context, repo Repository, tell func(Finding)) {
+	if repo.Client == nil {
+		tell(Finding{"save on the pages", StateOptional, "the repository has no forge that opens pull requests: its definitions are only shown"})
+		return
+	}
+	rights, err := repo.Client.Rights(ctx, repo.Name)
+	if err != nil {
+		return
+	}
+	said, err := repo.Client.Repository(ctx, repo.Name)
+	if err != nil || said.Archived {
+		return
+	}
+	need := forge.Need{Permission: "contents", Level: "write"}
+	err = rights.Allows(need)
+	if err == nil || errors.Is(err, forge.ErrUntold) {
+		err = gitrepo.MayPush(ctx, gitrepo.MirrorConfig{URL: cmp.Or(repo.URL, said.CloneURL), Token: repo.Token})
+	}
+	found := find(need.String()+", for save on the pages", err)
+	if found.State == StateMissing {
+		found.Message += "; without it, let nobody edit in pages"
+	}
+	tell(found)
+	// Nobody reports who may pass by a rule.
+	if err := repo.Client.NewBranch(ctx, repo.Name, proposed); err != nil {
+		tell(Finding{"branches, for save on the pages", StateOptional, err.Error()})
 	}
 }
 

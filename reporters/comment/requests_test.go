@@ -121,6 +121,7 @@ func (s *side) speak() {
 	s.forge.Rerequest(sha)
 	_, err = s.app.Rerequests(ctx, demo, sha, comment.CheckName)
 	s.must(err)
+	s.must(s.app.NewBranch(ctx, demo, "gavel/x"))
 }
 
 // shape is a request without its values: its method and path, with the names in its
@@ -171,6 +172,7 @@ func TestEveryRequest(t *testing.T) {
 		"repos/compare-commits-with-basehead?page&per_page",
 		"repos/create-commit-status context description state target_url",
 		"repos/get",
+		"repos/get-branch-rules?per_page",
 		"repos/get-collaborator-permission-level",
 		"repos/list-activities?per_page&ref",
 		"repos/list-commit-statuses-for-ref?page&per_page",

@@ -37,6 +37,8 @@ func (f *Forge) routes() http.Handler {
 			"GET " + repo + "/collaborators/{login}/permission": f.getPermission,
 			"GET " + repo + "/activity":                         f.listActivity,
 			"GET " + repo + "/compare/{basehead}":               f.compare,
+			"GET " + repo + "/rules/branches/{branch...}":       f.listRules,
+			"GET " + repo + "/branch_protections":               f.listProtections,
 			"GET " + repo + "/issues":                           f.listIssues,
 			"POST " + repo + "/issues":                          f.createIssue,
 			repo + "/issues/{number}":                           f.oneIssue,

@@ -154,9 +154,13 @@ func checkHeader(r Request) error {
 	return nil
 }
 
-// match compares a path with a template and returns the values of its names.
+// match compares a path with a template and returns the values of its names. A branch at
+// its end may have slashes.
 func match(template, path string) (map[string]string, bool) {
 	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	if strings.HasSuffix(template, "/{branch}") && len(got) > len(want) {
+		got = strings.SplitN(path, "/", len(want))
+	}
 	if len(want) != len(got) {
 		return nil, false
 	}

@@ -140,6 +140,10 @@ type Forge struct {
 	// for tokens without scopes. Set both before the first request.
 	Private bool
 	Scopes  []string
+	// Rules are GitHub's rules for every branch, as it sends them, and Protections are
+	// Gitea's protected branches. Set both before the first request.
+	Rules       []map[string]any
+	Protections []map[string]any
 	// Clock is the forge's time in its answers. Defaults to the real time. Set it
 	// before the first request.
 	Clock func() time.Time

@@ -49,6 +49,7 @@ var giteaOperations = []giteaOperation{
 	{method: "GET", path: giteaRepo, reply: gitea.Repository{}},
 	{method: "GET", path: giteaRepo + "/pulls", query: append([]string{"state", "sort"}, giteaPaging...), reply: []gitea.PullRequest{}},
 	{method: "POST", path: giteaRepo + "/pulls", body: gitea.CreatePullRequestOption{}, reply: gitea.PullRequest{}},
+	{method: "GET", path: giteaRepo + "/branch_protections", query: giteaPaging, reply: []gitea.BranchProtection{}},
 	{method: "GET", path: giteaRepo + "/pulls/{index}", reply: gitea.PullRequest{}},
 	{method: "GET", path: giteaRepo + "/collaborators/{collaborator}/permission", reply: gitea.CollaboratorPermissionResult{}},
 	{method: "GET", path: giteaRepo + "/issues/comments", query: append([]string{"since"}, giteaPaging...), reply: []gitea.Comment{}},

@@ -83,6 +83,12 @@ func TestGiteaSDK(t *testing.T) {
 		t.Errorf("%d pull requests", len(pulls))
 	}
 
+	s.Protections = []map[string]any{{"rule_name": "gavel/*", "enable_push": true}}
+	protected, resp, err := s.ListBranchProtections(owner, repo, gitea.ListBranchProtectionsOptions{})
+	if protected = got(t, protected, resp, err); len(protected) != 1 || protected[0].RuleName != "gavel/*" || !protected[0].EnablePush {
+		t.Errorf("the protected branches are %+v", protected)
+	}
+
 	s.comments(owner, repo)
 	s.issues(owner, repo)
 

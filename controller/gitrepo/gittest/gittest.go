@@ -44,6 +44,23 @@ func Serve(tb testing.TB, dir, password string) string {
 	return srv.URL + "/gavel-evals/gavel.git"
 }
 
+// ServeReading is [Serve] for a credential that may not push.
+func ServeReading(tb testing.TB, dir string) string {
+	tb.Helper()
+	objects := cache.NewObjectLRUDefault()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path+r.URL.RawQuery, "git-receive-pack") {
+			http.Error(w, "Write access to repository not granted.", http.StatusForbidden)
+			return
+		}
+		if err := answer(w, r, open(dir, objects)); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}))
+	tb.Cleanup(srv.Close)
+	return srv.URL + "/gavel-evals/gavel.git"
+}
+
 // endpoint is the address of the only repository.
 const endpoint = "test:///r.git"
 
