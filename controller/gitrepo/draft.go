@@ -18,13 +18,16 @@ import (
 
 // A Commit is a commit made from a user's input.
 type Commit struct {
-	// Parent is the changed commit, as 40 hex digits.
+	// Parent is the changed commit, as 40 hex digits; empty for a first commit.
 	Parent string
 	// Files maps paths to new contents; nil removes a file.
 	Files map[string][]byte
 	// Message describes the commit, Author is its author.
 	Message, Author string
-	At              time.Time
+	// Email is the author's, who is the committer, too. Defaults to Gavel's: then Gavel
+	// is the committer.
+	Email string
+	At    time.Time
 }
 
 // makeCommit makes a commit on top of one in a store. It returns the new objects, which
@@ -55,19 +58,31 @@ func (w objectWriter) put(encode func(plumbing.EncodedObject) error) (plumbing.H
 }
 
 func (w objectWriter) commit(c Commit) (plumbing.Hash, error) {
-	parent, err := object.GetCommit(w.from, plumbing.NewHash(c.Parent))
+	var was plumbing.Hash
+	var parents []plumbing.Hash
+	if c.Parent != "" {
+		parent, err := object.GetCommit(w.from, plumbing.NewHash(c.Parent))
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		was, parents = parent.TreeHash, []plumbing.Hash{parent.Hash}
+	}
+	tree, err := w.tree(was, "", c.Files)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	tree, err := w.tree(parent.TreeHash, "", c.Files)
-	if err != nil {
-		return plumbing.ZeroHash, err
+	by := object.Signature{Name: cmp.Or(inSignature(c.Author), "Gavel"), Email: cmp.Or(inSignature(c.Email), "gavel@localhost"), When: c.At}
+	committer := by
+	if c.Email == "" {
+		committer.Name = "Gavel"
 	}
-	// A name must not end its line in the commit.
-	name := strings.Join(strings.Fields(strings.NewReplacer("<", "", ">", "", "\x00", "").Replace(c.Author)), " ")
-	by := object.Signature{Name: cmp.Or(name, "Gavel"), Email: "gavel@localhost", When: c.At}
-	made := object.Commit{Author: by, Committer: object.Signature{Name: "Gavel", Email: by.Email, When: c.At}, Message: c.Message, TreeHash: tree, ParentHashes: []plumbing.Hash{parent.Hash}}
+	made := object.Commit{Author: by, Committer: committer, Message: c.Message, TreeHash: tree, ParentHashes: parents}
 	return w.put(made.Encode)
+}
+
+// inSignature returns a name as a commit may have it: it must not end its line.
+func inSignature(name string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("<", "", ">", "", "\x00", "").Replace(name)), " ")
 }
 
 // tree returns a folder with some files changed, by their paths below it. An empty

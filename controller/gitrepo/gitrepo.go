@@ -4,7 +4,8 @@
 // Most callers want [Open], then [Repository.Resolve] and [Repository.FS]. Existing
 // commits are never checked out: only [Create], which makes a new repository, fills a
 // working tree, and only with its caller's files. In the user's repository it only
-// writes refs below refs/gavel and their objects. The content of a commit is a
+// writes refs below refs/gavel and their objects, and what [Repository.CommitFiles]
+// commits for a user. The content of a commit is a
 // stranger's: links are never followed and submodules never entered, neither in a
 // commit nor in the working tree.
 //
