@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -87,6 +89,8 @@ func hostileFolder(t *testing.T) (dir string, paths []string) {
 		at("/settings/edit", "kind", one.kind, "id", one.id)
 	}
 	at("/settings/file")
+	at("/changes")
+	at("/changes/undo", "file", runsInTitle)
 	for _, file := range []string{lines, one, "test_definitions/broken.json", "test_definitions/" + runsInTitle + ".json", runsInTitle} {
 		at("/settings/file", "path", file)
 	}
@@ -129,6 +133,20 @@ func TestBrowserAbuseHostileDefinitions(t *testing.T) {
 	}
 	b.Click("button[value=preview]")
 	b.Check("hostile-preview")
+	gittest.Run(t, dir, "config", "user.name", runsInTitle)
+	gittest.Run(t, dir, "config", "user.email", runsInTitle)
+	b.Do(chromedp.SetValue("#in-description", "changed", chromedp.ByQuery))
+	b.Click("button[value=save]")
+	b.Check("hostile-saved")
+	checkHostile(b, "hostile-changes", "/changes")
+	if text := b.Text("main"); !strings.Contains(text, "Author: ") || !strings.Contains(text, "onerror") {
+		t.Errorf("the changes and their author are not on their page:\n%.3000s", text)
+	}
+	checkHostile(b, "hostile-undo", "/changes/undo?file=test_definitions/talk/level_1/hello.json")
+	b.Visit("/changes")
+	b.Do(chromedp.SetValue("#in-message", runsInTitle, chromedp.ByQuery))
+	b.Click("button.main")
+	checkHostile(b, "hostile-committed", "/changes")
 }
 
 // TestBrowserAbuseHostilePullRequest holds the same of the pages of a server, whose forge has a pull

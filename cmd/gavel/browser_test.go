@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/gavel-evals/gavel/controller/dashboard/browsertest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // TestBrowserServe goes in Chromium through what a person does with a server: sign in,
@@ -184,6 +185,8 @@ func TestBrowserServeKeyboard(t *testing.T) {
 
 // TestBrowserKeyboard goes through the pages of a working tree with the keyboard alone.
 func TestBrowserKeyboard(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
 	dir := mainOf(t, shopFolder(t))
 	log := make(lines, 1000)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -233,6 +236,8 @@ func TestBrowserKeyboard(t *testing.T) {
 	if text := b.Text("main"); !strings.Contains(text, "Saved") || !strings.Contains(text, "By keys") {
 		t.Errorf("after saving the page says\n%s", text)
 	}
+	b.Check("saved")
+	commitByKeys(t, b, dir)
 	for _, format := range []string{"testcase", "promptval", "evalcase"} {
 		b.Visit("/settings/form?path=test_definitions/new.json&format=" + format)
 		b.Check("form-" + format)
@@ -241,6 +246,33 @@ func TestBrowserKeyboard(t *testing.T) {
 	var runs struct{ Total int }
 	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
 		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)
+	}
+}
+
+// commitByKeys commits the file that was saved last, and looks at the pages on the way.
+func commitByKeys(t *testing.T, b *browsertest.Browser, dir string) {
+	t.Helper()
+	b.Visit("/changes")
+	b.Check("changes-without-author")
+	gittest.Run(t, dir, "config", "user.name", "Ada")
+	gittest.Run(t, dir, "config", "user.email", "ada@example.com")
+	b.Visit("/tests")
+	b.Tab(`main a[href="/changes"]`)
+	b.PressLoad(kb.Enter)
+	b.Check("changes")
+	b.Tab(`a[href^="/changes/undo"]`)
+	b.PressLoad(kb.Enter)
+	b.Check("undo")
+	b.Tab(`main a.button[href="/changes"]`)
+	b.PressLoad(kb.Enter)
+	b.Tab("button.main")
+	b.PressLoad(kb.Enter)
+	b.Check("committed")
+	if text := b.Text("main"); !strings.Contains(text, "Committed on main") || !strings.Contains(text, "Nothing to commit") {
+		t.Errorf("after committing the page says\n%s", text)
+	}
+	if got := gittest.Run(t, dir, "log", "-1", "--format=%an: %s"); !strings.HasPrefix(got, "Ada: Add test_definitions/") {
+		t.Errorf("the commit is %q", got)
 	}
 }
 

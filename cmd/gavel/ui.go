@@ -100,11 +100,16 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 	if err != nil {
 		return nil, err
 	}
+	var pages *editor.Store
 	site := dashboard.New(dashboard.Config{
 		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()), Board: runner.board,
 		Edit: editor.FilePage,
 		Links: func(*http.Request) []dashboard.Link {
-			return []dashboard.Link{{Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}}
+			links := []dashboard.Link{{Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}}
+			if pages.HasChanges() {
+				links = append(links, dashboard.Link{Path: editor.ChangesPath, Text: "Changes"})
+			}
+			return links
 		},
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
@@ -115,7 +120,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	pages := Store(a, w, store, site, runner)
+	pages = Store(a, w, store, site, runner)
 	pages.Routes(mux)
 	pages.Pages(mux, site.Frame)
 	return access.Guard{}.Handler(mux), nil
@@ -131,6 +136,7 @@ func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, run
 	tree := workTree(w)
 	return editor.New(editor.Config{
 		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Runner: runner,
+		Committer: uiCommitter{root: w.Repo.Root(), now: clock.Or(a.Clock).Now},
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
 			if err != nil {

@@ -38,6 +38,14 @@ type Tip struct {
 	Name, Email string
 }
 
+// CheckAuthor returns a [UserError] if git does not know the author of a commit.
+func (t Tip) CheckAuthor() error {
+	if t.Name == "" || t.Email == "" {
+		return refuseCommit("git does not know the author: run `git config user.name \"Your name\"` and `git config user.email you@example.com`")
+	}
+	return nil
+}
+
 // Tip returns the branch on which a user may commit. The error is a [UserError] if there
 // is none, or if git is in the middle of a merge or another command.
 func (r *Repository) Tip(ctx context.Context) (Tip, error) {
@@ -175,8 +183,8 @@ func (r *Repository) CommitFiles(ctx context.Context, on Tip, c Commit) (id stri
 	if now.Branch != on.Branch || now.Commit != on.Commit {
 		return "", refuseCommit("the branch is at another commit than before; look at the changes again")
 	}
-	if now.Name == "" || now.Email == "" {
-		return "", refuseCommit("git does not know the author: run `git config user.name \"Your name\"` and `git config user.email you@example.com`")
+	if err := now.CheckAuthor(); err != nil {
+		return "", err
 	}
 	entries, err := r.indexEntries(now.Commit, c.Files)
 	if err != nil {

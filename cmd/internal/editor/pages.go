@@ -23,9 +23,13 @@ import (
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-// templates returns the templates of the pages below a root.
-func templates(root string) *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"root": func() string { return root }}).ParseFS(pageFiles, "pages/*.tmpl"))
+// templates returns the templates of the pages.
+func templates(cfg Config) *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"root":    func() string { return cfg.Root },
+		"runs":    func() bool { return cfg.Runner != nil },
+		"commits": func() bool { return cfg.Committer != nil },
+	}).ParseFS(pageFiles, "pages/*.tmpl"))
 }
 
 // A Forecast lists the cases that a change would judge, and their cost.
@@ -56,6 +60,7 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 		"POST /settings/form": s.submitForm,
 	}
 	s.runRoutes(answers)
+	s.commitRoutes(answers)
 	for pattern, answer := range answers {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			p, err := answer(w, r)

@@ -30,7 +30,9 @@ type testsView struct {
 	Add            string
 	// Runs says that the page starts runs, and Running that one is going on.
 	Runs, Running bool
-	Token         string
+	// Changed says that files were saved here and not committed here.
+	Changed bool
+	Token   string
 }
 
 // A testFolder is a folder with its files. They are left out of a long list, which has
@@ -83,7 +85,7 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	q := r.URL.Query()
-	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file"}
+	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file", Changed: s.HasChanges()}
 	if v.Runs = s.cfg.Runner != nil; v.Runs {
 		v.Token, v.Running = access.FormToken(w, r), s.cfg.Runner.State().Running
 	}

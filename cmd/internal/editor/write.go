@@ -58,6 +58,8 @@ type Config struct {
 	Verdicts func(context.Context) (map[string]dashboard.LastVerdict, error)
 	// Runner runs cases from the page of the tests. Defaults to none.
 	Runner Runner
+	// Committer commits the files that were saved in the working tree. Defaults to none.
+	Committer Committer
 	// Now defaults to the real clock.
 	Now func() time.Time
 }
@@ -77,6 +79,7 @@ type Store struct {
 	known     *memory
 	catalogs  *catalogCache
 	saving    *sync.Mutex // held while files are checked and written
+	edited    *edits
 	// files are the files of the current request; nil in the store that callers have.
 	files fs.FS
 }
@@ -86,7 +89,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg, templates: templates(cfg.Root), known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex)}
+	return &Store{cfg: cfg, templates: templates(cfg), known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex), edited: &edits{files: map[string]savedFile{}}}
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.
@@ -259,7 +262,22 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	case len(c) == 0:
 		return Kept{}, nil
 	}
-	return s.cfg.Write(ctx, s.files, c)
+	if s.cfg.Committer == nil {
+		return s.cfg.Write(ctx, s.files, c)
+	}
+	before := map[string][]byte{}
+	for file := range c {
+		was, err := contentOf(s.files, file)
+		if err != nil {
+			return Kept{}, err
+		}
+		before[file] = was
+	}
+	kept, err := s.cfg.Write(ctx, s.files, c)
+	if err == nil {
+		s.edited.note(c, before)
+	}
+	return kept, err
 }
 
 // check refuses a change that has errors or conflicts, and returns its result.
