@@ -24,7 +24,7 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 	if most == 0 {
 		most = MaxFile
 	}
-	info, err := fs.Stat(fsys, file)
+	data, info, err := ReadUpTo(fsys, file, most)
 	switch {
 	case err != nil:
 		return nil, err
@@ -32,12 +32,26 @@ func ReadFile(fsys fs.FS, file string, most int64) ([]byte, error) {
 		return nil, ErrNotRegular
 	case info.Size() > most:
 		return nil, FileTooLargeError{info.Size(), most}
-	}
-	data, err := fs.ReadFile(fsys, file)
-	if err == nil && bytes.HasPrefix(data, []byte(lfsPointer)) {
+	case bytes.HasPrefix(data, []byte(lfsPointer)):
 		return nil, ErrLFSPointer
 	}
-	return data, err
+	return data, nil
+}
+
+// ReadUpTo describes a file, and reads it if it is regular and has at most most bytes.
+// A file system that has a method of this name looks at the file once for both.
+func ReadUpTo(fsys fs.FS, file string, most int64) ([]byte, fs.FileInfo, error) {
+	if once, ok := fsys.(interface {
+		ReadUpTo(file string, most int64) ([]byte, fs.FileInfo, error)
+	}); ok {
+		return once.ReadUpTo(file, most)
+	}
+	info, err := fs.Stat(fsys, file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, info, err
+	}
+	data, err := fs.ReadFile(fsys, file)
+	return data, info, err
 }
 
 // ErrNotRegular is the error of [ReadFile] about a link, a folder or a submodule.

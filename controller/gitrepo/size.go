@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 
@@ -29,16 +30,51 @@ func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 // looseSize reads the header of a loose object. The error wraps [fs.ErrNotExist] if
 // there is none.
 func (r *Repository) looseSize(h plumbing.Hash) (size int64, err error) {
+	err = r.readLoose(h, func(_ plumbing.ObjectType, length int64, _ *objfile.Reader) error {
+		size = length
+		return nil
+	})
+	return size, err
+}
+
+// looseBlob reads a loose blob at one opening of its file. The data are nil if it has
+// more than most bytes. It needs no lock.
+func (r *Repository) looseBlob(h plumbing.Hash, most int64) (data []byte, size int64, err error) {
+	err = r.readLoose(h, func(kind plumbing.ObjectType, length int64, in *objfile.Reader) error {
+		size = length
+		switch {
+		case kind != plumbing.BlobObject:
+			return plumbing.ErrObjectNotFound
+		case size > most:
+			return nil
+		}
+		data = make([]byte, size)
+		if _, err := io.ReadFull(in, data); err != nil {
+			return err
+		}
+		if in.Hash() != h {
+			return errHash
+		}
+		return nil
+	})
+	return data, size, err
+}
+
+// readLoose passes the header of a loose object to do, with a reader of its content.
+func (r *Repository) readLoose(h plumbing.Hash, do func(kind plumbing.ObjectType, size int64, in *objfile.Reader) error) (err error) {
 	name := h.String()
 	f, err := r.store.Filesystem().Open(path.Join("objects", name[:2], name[2:]))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	in, err := objfile.NewReader(f)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	_, size, err = in.Header()
-	return size, errors.Join(err, in.Close())
+	kind, size, err := in.Header()
+	if err == nil {
+		err = do(kind, size, in)
+	}
+	return errors.Join(err, in.Close())
 }

@@ -126,19 +126,19 @@ func (r *Repository) dir(h plumbing.Hash) ([]entry, error) {
 	return entries, nil
 }
 
-// blob reads the bytes of a blob.
-func (r *Repository) blob(h plumbing.Hash) ([]byte, error) {
+// blob reads a blob, and returns its size. The data are nil if it has more than most
+// bytes, which are at most [MaxFile].
+func (r *Repository) blob(h plumbing.Hash, most int64) (data []byte, size int64, err error) {
+	if data, size, err = r.looseBlob(h, most); err == nil {
+		return data, size, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	size, err := r.objectSize(h)
-	if err != nil {
-		return nil, err
+	if size, err = r.objectSize(h); err != nil || size > most {
+		return nil, size, err
 	}
-	if size > MaxFile {
-		return nil, errTooLarge
-	}
-	_, data, err := r.object(plumbing.BlobObject, h)
-	return data, err
+	_, data, err = r.object(plumbing.BlobObject, h)
+	return data, size, err
 }
 
 func (r *Repository) size(h plumbing.Hash) (int64, error) {
@@ -249,12 +249,36 @@ func (t treeFS) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := t.repo.blob(e.Hash)
+	data, size, err := t.read(name, e, MaxFile)
+	if err == nil && size > MaxFile {
+		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	}
+	return data, err
+}
+
+// ReadUpTo describes a file, and reads it if it is regular and has at most most bytes.
+func (t treeFS) ReadUpTo(name string, most int64) ([]byte, fs.FileInfo, error) {
+	e, err := t.find("open", name)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.Name = path.Base(name)
+	info := treeInfo{tree: t, entry: e}
+	if !info.Mode().IsRegular() {
+		return nil, info, nil
+	}
+	data, size, err := t.read(name, e, min(most, MaxFile))
+	info.size = size
+	return data, info, err
+}
+
+func (t treeFS) read(name string, e entry, most int64) ([]byte, int64, error) {
+	data, size, err := t.repo.blob(e.Hash, most)
 	if err != nil {
 		t.note(name, err)
-		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+		return nil, 0, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
-	return data, nil
+	return data, size, nil
 }
 
 // ReadDir lists a folder, sorted by name.

@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -192,16 +193,40 @@ func (w *WorkTree) Open(name string) (fs.File, error) {
 
 // ReadFile reads a regular file of at most [MaxFile] bytes.
 func (w *WorkTree) ReadFile(name string) ([]byte, error) {
-	f, err := w.Open(name)
-	if err != nil {
+	data, info, err := w.ReadUpTo(name, MaxFile)
+	switch {
+	case err != nil:
 		return nil, err
+	case info.Size() > MaxFile:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	}
+	if err := regular(info.Mode()); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return data, nil
+}
+
+// ReadUpTo describes a file, and reads it if it is regular and has at most most bytes.
+func (w *WorkTree) ReadUpTo(name string, most int64) ([]byte, fs.FileInfo, error) {
+	info, err := w.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil, info, err
+	}
+	f, err := w.last.open(w.root, name)
+	if err != nil {
+		return nil, nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	// The file may have grown since.
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+		return nil, nil, err
 	}
-	return data, err
+	if int64(data.Len()) > most {
+		info, err = f.Stat()
+		return nil, info, err
+	}
+	return data.Bytes(), info, nil
 }
 
 // ReadDir lists a folder, sorted by name.

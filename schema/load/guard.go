@@ -126,13 +126,26 @@ func (g *guard) ReadDir(name string) ([]fs.DirEntry, error) {
 func (g *guard) ReadFile(name string) ([]byte, error) {
 	data, err := fs.ReadFile(g.FS, name)
 	g.watch(err)
-	if g.bounds(name) && g.newBytes.Add(int64(len(data))) > maxNewBytes*g.share(document.Reads) {
+	g.countBytes(name, len(data))
+	return data, err
+}
+
+// ReadUpTo describes a file, and reads it if it is regular and has at most most bytes.
+func (g *guard) ReadUpTo(name string, most int64) ([]byte, fs.FileInfo, error) {
+	data, info, err := schema.ReadUpTo(g.FS, name, most)
+	g.watch(err)
+	g.countBytes(name, len(data))
+	return data, info, err
+}
+
+// countBytes notes what was read of a file.
+func (g *guard) countBytes(name string, n int) {
+	if g.bounds(name) && g.newBytes.Add(int64(n)) > maxNewBytes*g.share(document.Reads) {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions that are new or changed, and the files that they name, have more than %d MiB", maxNewBytes*g.share(document.Reads)>>20), name, g.split()})
 	}
-	if g.read.Add(int64(len(data))) > g.most.bytes {
+	if g.read.Add(int64(n)) > g.most.bytes {
 		g.end(&excess{"too-many-bytes", fmt.Sprintf("the definitions and the files that they name have more than %d MiB", g.most.bytes>>20), "", splitRepository})
 	}
-	return data, err
 }
 
 // Hash returns git's hash of a file's content.
