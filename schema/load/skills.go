@@ -41,13 +41,29 @@ func (l *loader) findSkills(ctx context.Context) error {
 		}
 	}
 	for _, file := range files {
-		if skill.IsFound(file) && !l.isReadElsewhere(file) && l.isFound(file) {
+		if l.isReadElsewhere(file) || !l.isFound(file) {
+			continue
+		}
+		if hint, nearly := skill.IsNearlyNamed(file); nearly {
+			l.misnamedEvals(ctx, file, hint)
+		} else if skill.IsFound(file) {
 			l.skills = append(l.skills, file)
 		}
 	}
 	slices.Sort(l.skills)
 	l.skills = slices.Compact(l.skills)
 	return nil
+}
+
+// misnamedEvals warns about evals that are not found by the name of their file.
+func (l *loader) misnamedEvals(ctx context.Context, file, hint string) {
+	if !l.holdsEvals(ctx, file) {
+		return
+	}
+	l.out.Problems = append(l.out.Problems, schema.Problem{
+		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Warning, Rule: "misnamed",
+		Message: "the evals in it are not read, since its name is not evals.json", Hint: hint,
+	})
 }
 
 // isReadElsewhere reports whether a file is read as a part of a definitions folder.
@@ -74,12 +90,18 @@ func (l *loader) isFound(file string) bool {
 
 // skillFiles are the files of skills that a search found.
 type skillFiles struct {
-	// evals have names of evals or of trigger lists.
+	// evals have names of evals or of trigger lists, or nearly such names.
 	evals []string
 	// skills are the folders with a SKILL.md.
 	skills []string
 	// complete is false where there is more than is looked at.
 	complete bool
+}
+
+// isEvals reports whether a file has a name of evals or of trigger lists, or nearly one.
+func isEvals(file string) bool {
+	_, nearly := skill.IsNearlyNamed(file)
+	return nearly || skill.IsFound(file)
 }
 
 // searchSkills looks for skills and their evals.
@@ -98,7 +120,7 @@ func searchSkills(ctx context.Context, fsys fs.FS, most int) (found skillFiles, 
 			return fs.SkipAll
 		case d.IsDir() && name != "." && (skill.PassesOver(name) || strings.Count(name, "/") >= deepestSkill || path.Base(path.Dir(name)) == "evals"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && skill.IsFound(name):
+		case d.Type().IsRegular() && isEvals(name):
 			found.evals = append(found.evals, name)
 		case d.Type().IsRegular() && path.Base(name) == skill.File:
 			found.skills = append(found.skills, path.Dir(name))

@@ -61,7 +61,12 @@ func TestFindSkills(t *testing.T) {
 		{"other files of a dot folder", map[string]string{".claude/skills/a/SKILL.md": md, ".claude/skills/a/evals/evals.json": oneEval, ".claude/skills/a/evals/test.json": other, ".claude/test.json": other, "evals/test.json": other, "skills/a/benchmark.json": other}, ".claude/skills/a#1", ""},
 		{"evals of another tool", map[string]string{"evals/evals.json": `{"evals": [{"input": "x"}]}`, "more/evals/evals.json": "[1]"}, "", ""},
 		{"evals with a mistake", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": `{"evals": [`}, "", "skills/a/evals/evals.json:1:11: error"},
-		{"evals of a skill without a list", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": `{"eval": []}`}, "", "skills/a/evals/evals.json:1:1: error: the file has no list of evals"},
+		{"evals of a skill without a list", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.json": `{"suite": []}`}, "", "skills/a/evals/evals.json:1:1: error: the file has no list of evals"},
+		{"evals by nearly the name", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/eval.json": oneEval}, "", "skills/a/evals/eval.json:1:1: warning: the evals in it are not read, since its name is not evals.json; rename it to skills/a/evals/evals.json, or move its evals there"},
+		{"evals in YAML", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/evals.yaml": oneEval}, "", "skills/a/evals/evals.yaml:1:1: warning: the evals in it are not read, since its name is not evals.json; write it as JSON, in skills/a/evals/evals.json"},
+		{"nearly the name next to evals", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/eval.json": oneEval, "skills/a/evals/evals.json": oneEval}, "skills/a#1", "skills/a/evals/eval.json:1:1: warning: the evals in it are not read"},
+		{"nearly the name next to no skill", map[string]string{"evals/eval.json": oneEval}, "", "evals/eval.json:1:1: warning: the evals in it are not read"},
+		{"nearly the name of another format", map[string]string{"skills/a/SKILL.md": md, "skills/a/evals/eval.json": other}, "", ""},
 		{"excluded", map[string]string{".gavelignore": "skills/b/\n", "skills/a/SKILL.md": md, "skills/a/evals/evals.json": oneEval, "skills/b/SKILL.md": md, "skills/b/evals/evals.json": oneEval}, "skills/a#1", ""},
 		{"in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/evals.json": oneEval}, "test_definitions/a#1", ""},
 		{"a second file, in a folder of definitions", map[string]string{"test_definitions/a/SKILL.md": md, "test_definitions/a/evals/holdout.json": oneEval}, "test_definitions/a/holdout#1", ""},
@@ -128,6 +133,7 @@ func TestSkillsUpdate(t *testing.T) {
 	settings := finding("test_definitions")
 	first := map[string]string{
 		"skills/a/SKILL.md": "x", "skills/a/references/r.md": "r", "skills/a/evals/evals.json": oneEval,
+		"e/SKILL.md": "x", "e/evals/eval.json": oneEval, "f/evals/eval.json": oneEval,
 		"skills/b/SKILL.md": "x", "skills/b/evals/evals.json": strings.Replace(oneEval, `"p"`, `"p", "files": ["data.csv"]`, 1),
 		"test_definitions/one.yaml": "evalcases: [{id: a, input: i, expected_outcome: o}]\n",
 	}
@@ -136,6 +142,10 @@ func TestSkillsUpdate(t *testing.T) {
 		"a new reference":        {"skills/a/references/more.md": "m"},
 		"a removed reference":    {"skills/a/references/r.md": ""},
 		"an eval":                {"skills/a/evals/evals.json": strings.Replace(oneEval, `"p"`, `"q"`, 1)},
+		"a misspelt file":        {"skills/a/evals/eval.json": oneEval, "skills/a/evals/evals.json": ""},
+		"a misspelt file more":   {"skills/a/evals/eval.json": oneEval},
+		"evals of a misspelt":    {"e/evals/evals.json": oneEval},
+		"a skill of a misspelt":  {"f/SKILL.md": "x"},
 		"a broken file":          {"skills/a/evals/evals.json": "{"},
 		"a new skill":            {"c/SKILL.md": "x", "c/evals/evals.json": oneEval},
 		"a removed skill":        {"skills/a/SKILL.md": "", "skills/a/references/r.md": "", "skills/a/evals/evals.json": ""},

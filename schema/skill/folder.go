@@ -47,7 +47,9 @@ func (f *file) find() folder {
 	dir := path.Dir(f.doc.File)
 	for range 2 { // a file may be in evals, or next to SKILL.md
 		if f.isSkill(dir) {
-			return f.read(dir)
+			out := f.read(dir)
+			out.problems = append(out.problems, f.misnamed(dir, out.name)...)
+			return out
 		}
 		dir = path.Dir(dir)
 	}
@@ -58,8 +60,11 @@ func (f *file) find() folder {
 		out.key = cmp.Or(name, "evals")
 	}
 	if name != "" {
-		if dir, ok := f.search(above, name); ok {
-			found := f.read(dir)
+		if dirs := f.search(above, name); len(dirs) > 0 {
+			found := f.read(dirs[0])
+			if len(dirs) > 1 {
+				found.problems = append(found.problems, f.twoOfOneName(name, dirs[0], dirs[1]))
+			}
 			found.inputs = append(found.inputs, out.inputs...)
 			return found
 		}
@@ -67,7 +72,7 @@ func (f *file) find() folder {
 	}
 	message, hint, at := "there is no SKILL.md next to the folder of this file", "add it, or name the skill: \"skill_name\": …", []any{}
 	if name != "" {
-		message, hint, at = fmt.Sprintf("the evals are those of a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct the name, or move the file into evals/ of the skill", []any{"skill_name"}
+		message, hint, at = fmt.Sprintf("the evals name a skill %q, and no SKILL.md below %s has that name", name, describe(above)), "correct the name, or move the file into evals/ of the skill", []any{"skill_name"}
 		if path.Base(path.Dir(f.doc.File)) == "evals" {
 			hint = "write " + path.Join(above, File) + ", or correct the name"
 		}
@@ -112,9 +117,9 @@ func (f *file) isSkill(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// search looks below a folder for the skill of a name: by the name of its folder first,
-// then by what its SKILL.md says.
-func (f *file) search(root, name string) (string, bool) {
+// search looks below a folder for the skills of a name: by the names of their folders
+// first, then by what their SKILL.md says.
+func (f *file) search(root, name string) []string {
 	var folders []string
 	looked := 0
 	err := fs.WalkDir(f.FS, root, func(file string, d fs.DirEntry, err error) error {
@@ -133,19 +138,13 @@ func (f *file) search(root, name string) (string, bool) {
 		return nil
 	})
 	if err != nil {
-		return "", false
+		return nil
 	}
-	for _, dir := range folders {
-		if path.Base(dir) == name {
-			return dir, true
-		}
+	byFolder := slices.DeleteFunc(slices.Clone(folders), func(dir string) bool { return path.Base(dir) != name })
+	if len(byFolder) > 0 {
+		return byFolder
 	}
-	for _, dir := range folders {
-		if nameIn(f.text(dir)) == name {
-			return dir, true
-		}
-	}
-	return "", false
+	return slices.DeleteFunc(folders, func(dir string) bool { return nameIn(f.text(dir)) != name })
 }
 
 // PassesOver reports whether no skill is looked for in a folder: it is a folder of

@@ -82,12 +82,13 @@ func load(src Source, doc *document.Document) ([]*schema.Case, []schema.Problem)
 		p.Severity = schema.Warning
 		return nil, []schema.Problem{p}
 	case f.list == "":
-		return nil, []schema.Problem{doc.Problem("missing-field", "the file has no list of evals", `write "evals": [{"id": 1, "prompt": …, "assertions": […]}]`)}
+		return nil, []schema.Problem{noList(doc)}
 	case doc.Items(f.list) == 0:
 		return nil, []schema.Problem{doc.Problem("no-cases", "the list of evals is empty", "add an eval, or remove the file", f.list)}
 	}
 	f.skill = f.find()
 	f.problems = append(f.problems, f.skill.problems...)
+	f.problems = append(f.problems, unreadFields(document.Place{Doc: doc}, "the file", ofFile, ofFile)...)
 	f.target, f.skip = f.runs()
 	f.inputs = sorted(append(f.skill.inputs, schema.Input{File: doc.File, Role: "definition"}))
 	if f.skill.name != "" {
@@ -173,6 +174,7 @@ func (e *eval) compile() *schema.Case {
 		return nil
 	}
 	e.Budget.Spend(document.Text, len(prompt))
+	e.problems = append(e.problems, unreadFields(e.Place, "eval "+e.id, known, slices.Concat(known, unread))...)
 	e.files()
 	e.workspace()
 	evaluators, unjudged := e.criteria()

@@ -246,7 +246,8 @@ func TestProblems(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"skill_name": "pdf"}`: `1:1: error: the file has no list of evals; write "evals": [{"id": 1, "prompt": …, "assertions": […]}]`,
-		`{"evals": []}`:         "1:2: error: the list of evals is empty; add an eval, or remove the file",
+		`{"skill_name": "pdf", "evls": [{"id": 1, "prompt": "p"}]}`: "1:23: error: the file has no list of evals, and `evls` is not known; did you mean `evals`?",
+		`{"evals": []}`: "1:2: error: the list of evals is empty; add an eval, or remove the file",
 	} {
 		if _, problems := read(t, repository(text), evals, running); len(problems) != 1 || problems[0].String() != evals+":"+want {
 			t.Errorf("%s: %v, want %s", text, problems, want)
@@ -301,7 +302,7 @@ func TestFiles(t *testing.T) {
 // TestTheSkill: all of the folder but the evals is the program under test, with the name
 // of its SKILL.md, and a file of one eval is an input of that alone.
 func TestTheSkill(t *testing.T) {
-	cases, problems := read(t, repository(`{"skill_name": "other", "evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "files": ["fixtures/root.csv"]}, {"id": 2, "prompt": "p", "assertions": ["a"]}]}`), evals, running)
+	cases, problems := read(t, repository(`{"skill_name": "PDF", "evals": [{"id": 1, "prompt": "p", "assertions": ["a"], "files": ["fixtures/root.csv"]}, {"id": 2, "prompt": "p", "assertions": ["a"]}]}`), evals, running)
 	if len(cases) != 2 || len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -333,14 +334,17 @@ func TestWhereSkillsAre(t *testing.T) {
 		problem         string
 	}{
 		{"next to it", "a/pdf/evals/evals.json", map[string]string{"a/pdf/SKILL.md": md}, "a/pdf#1", "a/pdf", "pdf", ""},
-		{"without a head", "a/doc/evals/evals.json", map[string]string{"a/doc/SKILL.md": "Read."}, "a/doc#1", "a/doc", "doc", ""},
+		{"without a head", "a/doc/evals/evals.json", map[string]string{"a/doc/SKILL.md": "Read."}, "a/doc#1", "a/doc", "doc",
+			"a/doc/evals/evals.json:1:2: warning: `skill_name` is \"pdf\", and the skill in a/doc is doc, which the evals test; write \"doc\", or move the file into evals/ of the skill pdf"},
+		{"by what it says of two", "evals/evals.json", map[string]string{"skills/doc/SKILL.md": md, "skills/pd/SKILL.md": md}, "skills/doc#1", "skills/doc", "pdf",
+			"evals/evals.json:1:2: warning: two skills have the name pdf, in skills/doc and in skills/pd; the first one counts; give one another name, or name its folder in .gavelignore"},
 		{"in the root", "evals/evals.json", map[string]string{"SKILL.md": md, "references/a.md": "x", "LICENSE": "x", "README.md": "x", ".github/x.yml": "x", "docs/a.md": "x"}, "pdf#1", ".", "pdf", ""},
 		{"in the root, which names a file", "evals/evals.json", map[string]string{"SKILL.md": md + "Follow docs", "docs/a.md": "x", "test_definitions/a.yaml": "x", "LICENSE": "x"}, "pdf#1", ".", "pdf", ""},
 		{"of a plugin, by its folder", "plugins/p/evals/evals.json", map[string]string{"plugins/p/skills/pdf/SKILL.md": "x"}, "plugins/p/skills/pdf#1", "plugins/p/skills/pdf", "pdf", ""},
 		{"of a name under skill", "q/evals/evals.json", map[string]string{"q/x/pdf/SKILL.md": md}, "q/x/pdf#1", "q/x/pdf", "pdf", ""},
 		{"of a plugin, by what it says", "evals/evals.json", map[string]string{"skills/doc/SKILL.md": md, "skills/csv/SKILL.md": "x"}, "skills/doc#1", "skills/doc", "pdf", ""},
 		{"in a second file", "a/pdf/evals/holdout-evals.json", map[string]string{"a/pdf/SKILL.md": md}, "a/pdf/holdout-evals#1", "a/pdf", "pdf", ""},
-		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals are those of a skill \"pdf\", and no SKILL.md below x has that name; write x/SKILL.md, or correct the name"},
+		{"nowhere", "x/evals/evals.json", nil, "x#1", "", "", "x/evals/evals.json:1:2: warning: the evals name a skill \"pdf\", and no SKILL.md below x has that name; write x/SKILL.md, or correct the name"},
 	} {
 		files := fstest.MapFS{tt.file: {Data: []byte(strings.Replace(text, "skill_name", map[bool]string{true: "skill", false: "skill_name"}[tt.name == "of a name under skill"], 1))}}
 		for name, text := range tt.files {
@@ -426,5 +430,52 @@ func TestHeadProblems(t *testing.T) {
 	delete(tree, "skills/pdf/SKILL.md")
 	if _, problems := read(t, tree, evals, running); len(problems) != 1 || problems[0].Hint != "rename skills/pdf/skill.md to SKILL.md" {
 		t.Errorf("the problems are %v", problems)
+	}
+}
+
+// TestUnreadFields: a field that is written nearly like one that is read is a warning with
+// the repair, and every other one is metadata.
+func TestUnreadFields(t *testing.T) {
+	for _, tt := range []struct{ fields, want string }{
+		{`"assertion": ["a"]`, "`assertion` of eval 1 is not known, so that it is kept and not read; did you mean `assertions`?"},
+		{`"asertions": ["a"], "assertions": ["b"]`, ""}, // both are there: nothing is lost
+		{`"expectatons": ["a"]`, "did you mean `expectations`?"},
+		{`"must_have": ["a"], "must_not_hav": ["b"]`, "did you mean `must_not_have`?"},
+		{`"assertions": ["a"], "flies": ["a.csv"]`, "`flies` of eval 1 is not known, so that it is kept and not read; did you mean `files`?"},
+		{`"assertions": ["a"], "skill_shuold_trigger": true`, "did you mean `skill_should_trigger`?"},
+		{`"assertions": ["a"], "inputs": {}, "eval_name": "n", "input_files": [], "category": "c", "notes": "n", "type": "t"`, ""},
+	} {
+		_, problems := read(t, repository(`{"skill_name": "pdf", "evals": [{"id": 1, "prompt": "p", `+tt.fields+`}]}`), evals, running)
+		problems = slices.DeleteFunc(problems, func(p schema.Problem) bool { return p.Rule != "unknown-field" })
+		if (len(problems) == 0) != (tt.want == "") || len(problems) > 0 && (!strings.Contains(problems[0].String(), tt.want) || problems[0].Severity != schema.Warning || problems[0].Column < 40) {
+			t.Errorf("%s: %v, want %q", tt.fields, problems, tt.want)
+		}
+	}
+	_, problems := read(t, repository(`{"skillname": "other", "version": 2, "evals": [{"id": 1, "prompt": "p", "assertions": ["a"]}]}`), evals, running)
+	if want := evals + ":1:2: warning: `skillname` of the file is not known, so that it is kept and not read; did you mean `skill_name`?"; len(problems) != 1 || problems[0].String() != want {
+		t.Errorf("%v, want %s", problems, want)
+	}
+}
+
+// TestNearlyNamed: a file whose name is nearly that of evals has a repair, and the files of
+// trigger lists and second files of evals have none.
+func TestNearlyNamed(t *testing.T) {
+	for file, want := range map[string]string{
+		"a/evals/eval.json":         "rename it to a/evals/evals.json, or move its evals there",
+		"a/evals/Evals.json":        "rename it to a/evals/evals.json, or move its evals there",
+		"a/evals/evlas.json":        "rename it to a/evals/evals.json, or move its evals there",
+		"a/evals/evaluations.json":  "rename it to a/evals/evals.json, or move its evals there",
+		"evals/evals.yaml":          "write it as JSON, in evals/evals.json",
+		"a/evals/evals.json":        "",
+		"a/evals/evals-v2.json":     "",
+		"a/evals/holdout.json":      "",
+		"a/evals/queries.json":      "",
+		"a/evals/eval_queries.json": "",
+		"a/evals/eval.md":           "",
+		"a/eval.json":               "",
+	} {
+		if hint, ok := skill.IsNearlyNamed(file); hint != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", file, hint, ok, want)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
+	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
 const (
@@ -170,6 +171,11 @@ func (f *file) readQuery(item document.Place, trigger schema.Trigger) (query, bo
 		}
 	}
 	if q.trigger == "" {
+		for _, key := range item.Keys() {
+			if meant := near(key, queryFlags); meant != "" {
+				return fail("the query does not say whether the skill should be loaded, and `"+key+"` is not known", suggest.Question(meant), key)
+			}
+		}
 		return fail("the query does not say whether the skill should be loaded", `write "should_trigger": true or false`)
 	}
 	return q, true
@@ -248,6 +254,13 @@ func (f *file) heads() ([]schema.SkillHead, []schema.Input) {
 			f.problems = append(f.problems, f.doc.Problem("unreadable", "the name and the description in "+path.Join(own.dir, File)+" cannot be read", fmt.Sprintf("make it a plain file, with at most %d KiB before its body", longestHead>>10)))
 		}
 		head.Name = own.name
+		for _, other := range all {
+			// A copy, such as one for another agent, is the same skill.
+			if other.Name == own.name && other.Dir != own.dir && other.Text != head.Text {
+				f.problems = append(f.problems, f.twoOfOneName(own.name, own.dir, other.Dir))
+				break
+			}
+		}
 		all = append([]schema.SkillHead{head}, all...) // the first of a name counts
 	}
 	slices.SortStableFunc(all, func(a, b schema.SkillHead) int { return strings.Compare(a.Name, b.Name) })

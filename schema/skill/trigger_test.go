@@ -63,6 +63,7 @@ func TestTriggerMistakes(t *testing.T) {
 		{"a word", `[{"query": "a", "should_trigger": "yes"}, ` + good + `]`, "1:17: error: `should_trigger` must be true or false"},
 		{"no text", `[{"query": " ", "should_trigger": true}, ` + good + `]`, "1:3: error: the query has no text"},
 		{"nothing is said", `[{"query": "a"}, ` + good + `]`, "1:2: error: the query does not say whether the skill should be loaded"},
+		{"a misspelt flag", `[{"query": "a", "should_triger": true}, ` + good + `]`, "1:17: error: the query does not say whether the skill should be loaded, and `should_triger` is not known; did you mean `should_trigger`?"},
 		{"a text", `["a", ` + good + `]`, "1:2: error: the query does not say"},
 		{"twice", `[` + good + `, {"query": "Hello", "should_trigger": false}]`, `two queries are "hello"`},
 		{"one id", `[{"id": 1, "query": "a", "should_trigger": true}, {"id": 1, "query": "b", "should_trigger": true}]`, `two queries are "1"`},
@@ -102,8 +103,14 @@ func TestTriggersHaveHeads(t *testing.T) {
 	doc, _ := document.Open(files, triggers)
 	others := []schema.SkillHead{{Name: "pdf", Text: "another", Dir: "dist/pdf"}, {Name: "doc", Text: "d", Dir: "skills/doc"}}
 	cases, problems := skill.Load(skill.Source{Source: document.Source{FS: files, Settings: running}, Skills: func() ([]schema.SkillHead, []string) { return others, nil }}, doc)
-	if len(problems) > 0 || len(cases) != 1 {
+	const twice = triggers + ":1:1: warning: two skills have the name pdf, in skills/pdf and in dist/pdf; the first one counts; give one another name, or name its folder in .gavelignore"
+	if len(problems) != 1 || problems[0].String() != twice || len(cases) != 1 {
 		t.Fatal(problems)
+	}
+	copied := slices.Clone(others)
+	copied[0].Text = "---\nname: pdf\ndescription: \"d\"\n---\n"
+	if _, problems := skill.Load(skill.Source{Source: document.Source{FS: files, Settings: running}, Skills: func() ([]schema.SkillHead, []string) { return copied, nil }}, doc); len(problems) > 0 {
+		t.Errorf("a copy: %v", problems)
 	}
 	want := []schema.SkillHead{{Name: "doc", Text: "d", Dir: "skills/doc"}, {Name: "pdf", Text: "---\nname: pdf\ndescription: \"d\"\n---\n", Dir: "skills/pdf"}}
 	work := cases[0].Drive.Workspace
