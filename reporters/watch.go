@@ -251,6 +251,18 @@ func (b *WatchSnapshot) Count() WatchCounts {
 	return c
 }
 
+// FailedBefore counts the rows that fail now and failed at base, so that they are no reason for
+// the gate to fail.
+func (b *WatchSnapshot) FailedBefore() (n int) {
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		if !r.Due && r.Verdict != nil && *r.Verdict == verdict.Fail && r.BaseVerdict != nil && *r.BaseVerdict == verdict.Fail {
+			n++
+		}
+	}
+	return n
+}
+
 // A WatchDetail has everything known about one case.
 type WatchDetail struct {
 	Key string

@@ -86,7 +86,7 @@ func (r *Report) ScoresFell() string {
 		said = fmt.Sprintf("scores fell by %s, certain", textfmt.Score(&r.Remeasured.Scores.Fall, 4))
 	}
 	for i := range r.Cases {
-		if row := &r.Cases[i]; row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict {
+		if row := &r.Cases[i]; row.Error != nil || row.Verdict != nil && row.BaseVerdict != nil && *row.Verdict != *row.BaseVerdict {
 			return said
 		}
 	}

@@ -42,6 +42,9 @@ type TargetChanges struct {
 	// Broke and Better count the cases of the Judged targets that got worse and better.
 	Broke  int `json:"broke"`
 	Better int `json:"better"`
+	// Errors counts the cases of those targets that have no verdict now, which nothing is
+	// known about.
+	Errors int `json:"errors,omitempty"`
 	// Tokens is the ratio of those cases' tokens at head to their tokens at base; null
 	// if unknown.
 	Tokens *float64 `json:"tokens,omitempty"`
@@ -59,6 +62,9 @@ func (c *TargetChanges) Line() string {
 	}
 	if c.Better > 0 {
 		found = append(found, fmt.Sprintf("%d got better", c.Better))
+	}
+	if c.Errors > 0 {
+		found = append(found, fmt.Sprintf("%d not judged", c.Errors))
 	}
 	if len(found) == 0 {
 		found = append(found, "no verdict changed")
@@ -109,6 +115,9 @@ func (c *TargetChanges) count(r *Report, pairs []pair) {
 			case Improvement:
 				c.Better++
 			}
+		}
+		if row.Error != nil {
+			c.Errors++
 		}
 		if judged(p.head) && judged(p.base) {
 			was, is = was+p.base.tokens(), is+p.head.tokens()

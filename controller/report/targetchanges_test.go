@@ -1,9 +1,13 @@
 package report_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/confirm"
+	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
 // TestTheLineOfTargetChanges names the changes, and their effect.
@@ -19,6 +23,7 @@ func TestTheLineOfTargetChanges(t *testing.T) {
 		{&report.TargetChanges{Judged: []report.TargetChange{model}}, "model old → new: no verdict changed"},
 		{&report.TargetChanges{Judged: []report.TargetChange{model}, Broke: 3, Better: 5, Tokens: share(0.594)}, "model old → new: 3 broke, 5 got better, tokens −41 %"},
 		{&report.TargetChanges{Judged: []report.TargetChange{model}, Broke: 1, Tokens: share(1.2)}, "model old → new: 1 broke, tokens +20 %"},
+		{&report.TargetChanges{Judged: []report.TargetChange{model}, Broke: 1, Errors: 2}, "model old → new: 1 broke, 2 not judged"},
 		{&report.TargetChanges{Judged: []report.TargetChange{model}, Tokens: share(1.001)}, "model old → new: no verdict changed, as many tokens"},
 		{&report.TargetChanges{Judged: []report.TargetChange{model, {Target: "bot", Says: "parameter seed 1 added"}, {Target: "other", Says: "tools pay added"}}},
 			"bot model old → new, parameter seed 1 added, other tools pay added: no verdict changed"},
@@ -26,6 +31,38 @@ func TestTheLineOfTargetChanges(t *testing.T) {
 	} {
 		if got := tt.changes.Line(); got != tt.want {
 			t.Errorf("the line of %+v is %q, want %q", tt.changes, got, tt.want)
+		}
+	}
+}
+
+// TestErrorsOfTargetChanges: nothing is said about verdicts where cases have none.
+func TestErrorsOfTargetChanges(t *testing.T) {
+	model := report.TargetChange{Target: "support-agent", Says: "model old → new"}
+	for _, tt := range []struct {
+		target string
+		failed bool
+		want   string
+	}{
+		{"support-agent", false, "model old → new: no verdict changed"},
+		{"support-agent", true, "model old → new: 1 not judged"},
+		{"other", true, "model old → new: no verdict changed"},
+	} {
+		s := reporttest.New()
+		head := reporttest.Pass(.9)
+		if tt.failed {
+			head = &reporttest.Side{} // not run
+		}
+		s.Add("math/1/a", reporttest.Pass(.9), reporttest.Pass(.9), plan.Reason{Part: "target"})
+		s.Add("math/1/b", reporttest.Pass(.9), head, plan.Reason{Part: "target"})
+		model.Target = tt.target
+		s.In.Config.Targets = &report.TargetChanges{Judged: []report.TargetChange{model}}
+		s.In.Noise = &report.NoiseFindings{Index: map[string]int{}, Result: confirm.Result{Complete: true, Findings: make([]confirm.Finding, 2), Scores: confirm.ScoreMean{State: confirm.MeanTested, Called: true, Fall: .06}}}
+		r := report.Compare(s.In)
+		if got, _, _ := strings.Cut(r.TargetChanges.Line(), ", as many"); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt, got, tt.want)
+		}
+		if fell := r.ScoresFell(); strings.Contains(fell, "no verdict changed") == tt.failed || fell == "" {
+			t.Errorf("%+v: %q", tt, fell)
 		}
 	}
 }

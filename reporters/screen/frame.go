@@ -93,6 +93,8 @@ func (m Model) state() line {
 		c = yellow
 	case m.board.Stopped:
 		word, c = "stopped", yellow
+	case m.board.State == reporters.WatchWaiting:
+		word = "waiting for a change"
 	}
 	return line{{c, word + " "}}
 }
@@ -163,6 +165,9 @@ func (m Model) activity() line {
 		c = yellow
 	}
 	said := b.Gate.Reason
+	if n := b.FailedBefore(); n > 0 && b.Gate.Result == report.GatePass {
+		said += fmt.Sprintf("; %s failed at base, too", textfmt.Int(int64(n)))
+	}
 	if b.Line != "" {
 		said = b.Line + " · " + said
 	}
@@ -264,6 +269,9 @@ func (m Model) keyLine() line {
 				continue
 			}
 			does := k.short
+			if k.press == "q" && (m.help || m.open) {
+				does = "close"
+			}
 			if k.press == "p" && (m.board.State == reporters.WatchPaused || m.board.Stopped && m.board.State == reporters.WatchWaiting) {
 				does = "go on"
 			}

@@ -37,7 +37,7 @@ var keys = []key{
 	{"y n", "answer a question", ""},
 	{"?", "show or hide this", "help"},
 	{"Ctrl-C", "stop the run; again: quit", ""},
-	{"q", "quit", "quit"},
+	{"q", "close what is open, as Esc does; else quit", "quit"},
 }
 
 // press executes a key.
@@ -52,7 +52,10 @@ func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 	}
 	switch name {
 	case "q":
-		return m, tea.Quit
+		if !m.help && !m.open {
+			return m, tea.Quit
+		}
+		return m.back()
 	case "?":
 		m.help, m.scroll = !m.help, 0
 	case "esc":

@@ -359,6 +359,11 @@ func TestKeys(t *testing.T) {
 		{name: "answers", keys: []string{"y", "n"}, want: []reporters.WatchCommand{{Do: reporters.WatchAnswer}, {Do: reporters.WatchDecline}}},
 		{name: "text for a filter", keys: []string{"/", "q", "r", "esc"}},
 		{name: "quit", keys: []string{"q"}, quit: true},
+		{name: "quit a case", keys: []string{"enter", "q"}},
+		{name: "quit a case and the watch", keys: []string{"enter", "q", "q"}, quit: true},
+		{name: "quit the help", keys: []string{"?", "q"}},
+		{name: "leave the help and a case", keys: []string{"enter", "?", "esc", "esc", "q"}, quit: true},
+		{name: "leave one of two", keys: []string{"enter", "?", "esc", "q"}},
 		{name: "interrupt", keys: []string{"ctrl+c"}, quit: true},
 	} {
 		s := newFixture(t, 80, 24, day())
@@ -520,6 +525,25 @@ func TestWhatIsNotJudgedIsNotPassed(t *testing.T) {
 	for _, want := range []string{"2,000 to judge", "gate undetermined: 2,000 cases are not judged yet", "spent 4 calls, 36 given up"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the screen does not say %q:\n%s", want, got)
+		}
+	}
+}
+
+// TestFailedBefore: a gate that passes next to cases that fail says why.
+func TestFailedBefore(t *testing.T) {
+	fail, pass := verdict.Fail, verdict.Pass
+	for _, tt := range []struct {
+		gate string
+		base *verdict.Verdict
+		want bool
+	}{{report.GatePass, &fail, true}, {report.GatePass, &pass, false}, {report.GatePass, nil, false}, {report.GateFail, &fail, false}} {
+		b := day()
+		b.Gate = report.Gate{Result: tt.gate, Reason: "no case regressed"}
+		for i := range b.Rows {
+			b.Rows[i].BaseVerdict = tt.base
+		}
+		if got := strings.Contains(newFixture(t, 120, 24, b).frame(), "no case regressed; 2 failed at base, too"); got != tt.want {
+			t.Errorf("%+v: it is said: %v", tt, got)
 		}
 	}
 }
