@@ -251,8 +251,7 @@ func (b *WatchSnapshot) Count() WatchCounts {
 	return c
 }
 
-// FailedBefore counts the rows that fail now and failed at base, so that they are no reason for
-// the gate to fail.
+// FailedBefore counts the rows that fail now and failed at base, which the gate forgives.
 func (b *WatchSnapshot) FailedBefore() (n int) {
 	for i := range b.Rows {
 		r := &b.Rows[i]
