@@ -88,6 +88,15 @@ func TestUIRuns(t *testing.T) {
 	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") || !strings.Contains(text, "talk/level_1/hello") {
 		t.Errorf("the run of all cases ends at %s:\n%s", at, text)
 	}
+	_, at = v.get("tests/run")
+	casePage := strings.TrimPrefix(at, "/") + "/case?name=" + url.QueryEscape("talk/level_1/hello")
+	if text, _ := v.get(casePage); !strings.Contains(text, "Run this case") || !strings.Contains(text, `name="key" value="talk/level_1/hello"`) {
+		t.Errorf("the page of a case does not run it:\n%s", text)
+	}
+	v.post(casePage, "tests/run", url.Values{"key": {"talk/level_1/hello"}})
+	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") || strings.Contains(text, "talk/level_1/refuse") {
+		t.Errorf("the run of one case ends at %s:\n%s", at, text)
+	}
 	if text, _ := v.get("tests"); !strings.Contains(text, ">pass<") || !strings.Contains(text, ">fail<") {
 		t.Errorf("after the runs the page of the tests is\n%s", text)
 	}

@@ -40,6 +40,8 @@ type caseBody struct {
 	AtBase     string
 	Definition definition
 	History    caseHistory
+	// RunPath is where a form with the token runs the case; empty for nowhere.
+	RunPath, Token string
 }
 
 // A sampleView is one conversation with its measurements.
@@ -95,6 +97,9 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 	body := caseBody{
 		Case: html.NewCase(run.report, row, html.Options{}),
 		Run:  run.ID, RunURL: s.runURL(run.ID), When: formatRunTime(run.Finished), Head: html.ShortCommit(run.Head),
+	}
+	if s.cfg.Run != "" {
+		body.RunPath = s.cfg.Root + s.cfg.Run
 	}
 	for i := range run.report.Cases {
 		if other := &run.report.Cases[i]; other.Key == row.Key && other != row && len(body.Siblings) < mostSamples {

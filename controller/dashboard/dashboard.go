@@ -34,6 +34,9 @@ type Config struct {
 	Files func(ctx context.Context, commit string) (fs.FS, error)
 	// Edit returns the address below Root where a definition is edited. Defaults to none.
 	Edit func(file string) string
+	// Run is the path below Root of a form that runs the case in its field "key". Defaults
+	// to none.
+	Run string
 	// Hide removes secrets from every text. Defaults to [redact.Text].
 	Hide func(string) string
 	// Root is the path before all addresses on the pages, such as /r/shop. A caller
@@ -130,6 +133,10 @@ func (s *Site) page(path string, make func(*http.Request) (view, error)) {
 			return
 		}
 		v.Title, v.Body = s.cfg.Hide(v.Title), redact.Apply(v.Body, s.cfg.Hide)
+		if body, ok := v.Body.(caseBody); ok && body.RunPath != "" {
+			body.Token = access.FormToken(w, r) // it looks like a secret
+			v.Body = body
+		}
 		s.write(w, r, http.StatusOK, v)
 	})
 }

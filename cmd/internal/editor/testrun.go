@@ -32,8 +32,9 @@ type RunState struct {
 	Problem  string
 }
 
-// runPath is the page of the run that is going on.
-const runPath = TestsPath + "/run"
+// RunPath is the page of the run that is going on. A form with the field key or file
+// starts one.
+const RunPath = TestsPath + "/run"
 
 // A runView is the page of a run that is going on, or that ended without a report.
 type runView struct {
@@ -50,9 +51,9 @@ func (s *Store) runRoutes(answers map[string]answer) {
 	if s.cfg.Runner == nil {
 		return
 	}
-	answers["GET "+runPath] = s.showRun
-	answers["POST "+runPath] = s.startRun
-	answers["POST "+runPath+"/cancel"] = s.cancelRun
+	answers["GET "+RunPath] = s.showRun
+	answers["POST "+RunPath] = s.startRun
+	answers["POST "+RunPath+"/cancel"] = s.cancelRun
 }
 
 // startRun starts a run of the cases that a form names.
@@ -64,9 +65,9 @@ func (s *Store) startRun(w http.ResponseWriter, r *http.Request) (page, error) {
 	for _, key := range r.PostForm["key"] {
 		names = append(names, literal(key))
 	}
-	to := s.address(runPath)
+	to := s.address(RunPath)
 	if !s.cfg.Runner.Start(names) {
-		to = s.address(runPath, "refused", "yes")
+		to = s.address(RunPath, "refused", "yes")
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return page{}, nil
@@ -80,7 +81,7 @@ func literal(name string) string {
 // cancelRun ends the run early.
 func (s *Store) cancelRun(w http.ResponseWriter, r *http.Request) (page, error) {
 	s.cfg.Runner.Cancel()
-	http.Redirect(w, r, s.address(runPath), http.StatusSeeOther)
+	http.Redirect(w, r, s.address(RunPath), http.StatusSeeOther)
 	return page{}, nil
 }
 
