@@ -27,7 +27,7 @@ func (s *Store) fileURL(file, format string) string {
 // formOf returns the sheet and the content of the file that parameters name. ok is false
 // for a file without a form.
 func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition.Document, ok bool, err error) {
-	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item")}
+	v = &sheet{Path: q.Get("path"), File: q.Get("path"), Format: q.Get("format"), Kind: q.Get("format"), ID: q.Get("path"), Version: q.Get("version"), Item: q.Get("item"), Copy: q.Get("copy")}
 	if !slices.Contains(formats, v.Format) {
 		return nil, nil, false, missing("there is no form of this format; write testcase, promptval or evalcase")
 	}
@@ -51,6 +51,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 		return v, nil, false, nil
 	}
 	v.rows(doc, q.Get("page"), s)
+	v.duplicate(s, doc)
 	if v.Version == "" && r.Method == http.MethodGet {
 		v.Version = contentVersion(data)
 	}
@@ -71,6 +72,15 @@ func (v *sheet) rows(doc *definition.Document, page string, s *Store) {
 	}
 }
 
+// fieldsOf returns the fields of the sheet's definition. A new one may be a copy.
+func (v *sheet) fieldsOf(doc *definition.Document) (Fields, bool) {
+	if v.Item == definition.NewItem && v.Copy != "" {
+		return doc.Copy(v.Copy)
+	}
+	v.Copy = ""
+	return doc.Fields(v.Item)
+}
+
 // openForm shows the form of a file.
 func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	v, doc, ok, err := s.formOf(r, r.URL.Query())
@@ -81,7 +91,7 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 		http.Redirect(w, r, s.address("/settings/file", "path", v.Path), http.StatusSeeOther)
 		return page{}, nil
 	}
-	if fields, ok := doc.Fields(v.Item); ok {
+	if fields, ok := v.fieldsOf(doc); ok {
 		v.Token, v.Fields = access.FormToken(w, r), formFields(doc.Definition(v.Item), fields)
 	}
 	return v.page(), nil
@@ -89,14 +99,14 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 
 // submitForm checks or saves the form of a file.
 func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error) {
-	sent := r.PostForm
+	sent := switched(r.PostForm)
 	v, doc, ok, err := s.formOf(r, sent)
 	if err != nil {
 		return page{}, err
 	}
 	var fields Fields
 	if ok {
-		fields, ok = doc.Fields(v.Item)
+		fields, ok = v.fieldsOf(doc)
 	}
 	if !ok {
 		return page{}, refuse("%s has no form; change its text", v.Path)
@@ -104,6 +114,9 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 	var changed Fields
 	v.Token = access.FormToken(w, r)
 	v.Fields, changed = readForm(doc.Definition(v.Item), fields, sent)
+	if v.Copy != "" {
+		changed = wholeCopy(fields, changed)
+	}
 	if len(changed) > 0 && !hasFieldProblem(v.Fields) {
 		if err := s.writeForm(r, v, doc, changed); err != nil {
 			return page{}, err
@@ -137,7 +150,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	}
 	v.Errors = append(v.Errors, attachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
-		v.Version, v.New, v.Item = contentVersion(data), false, doc.Number(v.Item)
+		v.Version, v.New, v.Item, v.Copy = contentVersion(data), false, doc.Number(v.Item), ""
 	}
 	return nil
 }

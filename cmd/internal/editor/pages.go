@@ -245,11 +245,14 @@ type sheet struct {
 	File     string
 	Warnings []string
 	New      bool
+	// Copy is the definition that a new one is a copy of, and Duplicate the page that
+	// makes a copy of this one.
+	Copy, Duplicate string
 }
 
 // sheetOf returns the form of the definition that parameters name.
 func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error) {
-	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}}
+	v := &sheet{Kind: q.Get("kind"), ID: q.Get("id"), Version: q.Get("version"), Domain: q.Get("domain"), Level: q.Get("level"), Known: map[string][]string{}, Copy: q.Get("copy")}
 	if definitionOf[v.Kind] == "" {
 		return nil, Entry{}, missing("there is no such kind of definition")
 	}
@@ -273,6 +276,10 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 		if v.Version == "" {
 			v.Version = entry.Version
 		}
+		v.Copy = ""
+	}
+	if err := v.copied(t, &entry); err != nil {
+		return nil, Entry{}, err
 	}
 	for _, e := range t.entries {
 		switch e.Kind {
@@ -297,6 +304,9 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v.Token, v.Fields = access.FormToken(w, r), formFields(definitionOf[v.Kind], entry.Fields)
+	if !v.New {
+		v.Duplicate = s.copyOf(v.Kind, v.ID)
+	}
 	return v.page(), nil
 }
 
@@ -324,7 +334,7 @@ func (v *sheet) page() page {
 
 // submit checks, saves or removes the definition in a form.
 func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
-	sent := r.PostForm
+	sent := switched(r.PostForm)
 	v, old, err := s.sheetOf(r.Context(), sent)
 	if err != nil {
 		return page{}, err
@@ -335,6 +345,9 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	v.Fields, e.fields = readForm(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
 		return s.removed(r.Context(), v)
+	}
+	if v.Copy != "" {
+		e.fields = wholeCopy(old.Fields, e.fields)
 	}
 	if !v.New {
 		e.fields["version"] = definition.QuoteText(v.Version)
@@ -355,7 +368,8 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 			v.Errors = append(v.Errors, attachProblems(v.Fields, why, definition.Locate(nil, "", data))...)
 		}
 		if err == nil && !isDry {
-			v.ID, v.Version, v.New = entry.ID, entry.Version, false
+			v.ID, v.Version, v.New, v.Copy = entry.ID, entry.Version, false, ""
+			v.Duplicate = s.copyOf(v.Kind, v.ID)
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -437,6 +451,10 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	data, err := fs.ReadFile(s.files, v.Path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.URL.Query().Has("copy"):
+		if err := s.copiedText(r.Context(), v, r.URL.Query().Get("copy"), r.URL.Query().Get("of")); err != nil {
+			return page{}, err
+		}
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return page{}, err
