@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -217,16 +216,24 @@ func (w *WorkTree) ReadUpTo(name string, most int64) ([]byte, fs.FileInfo, error
 		return nil, nil, err
 	}
 	defer f.Close()
-	// The file may have grown since.
-	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	if _, err := data.ReadFrom(io.LimitReader(f, most+1)); err != nil {
+	data := make([]byte, info.Size()+1)
+	n, err := io.ReadFull(f, data)
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return data[:n], info, nil
+	case err != nil:
 		return nil, nil, err
 	}
-	if int64(data.Len()) > most {
+	// The file has grown since.
+	rest, err := io.ReadAll(io.LimitReader(f, most-int64(n)+1))
+	if err != nil {
+		return nil, nil, err
+	}
+	if data = append(data, rest...); int64(len(data)) > most {
 		info, err = f.Stat()
 		return nil, info, err
 	}
-	return data.Bytes(), info, nil
+	return data, info, nil
 }
 
 // ReadDir lists a folder, sorted by name.
