@@ -25,6 +25,8 @@ type ConfigChange struct {
 	Dearer []string
 	// DecidedBy is a branch, base or head: the source of this run's settings.
 	DecidedBy string
+	// Added means that head has a gavel.yaml, and the source of the settings has none.
+	Added bool
 	// Rules is set if the settings come from the tip of a branch. Since are the
 	// configuration files that differ there from base.
 	Rules *Rules
@@ -55,7 +57,10 @@ func (r *Rules) Same(other *Rules) bool {
 
 // notices lists changes that could hide a failure.
 func notices(config ConfigChange, pairs []pair) []Notice {
-	out := append(configNotices(config), config.Targets.notices()...)
+	out := configNotices(config)
+	if !config.Added { // all of its targets are new
+		out = append(out, config.Targets.notices()...)
+	}
 	out = append(out, hidden(pairs)...)
 	return append(out, lowered(pairs)...)
 }
@@ -64,10 +69,12 @@ func configNotices(c ConfigChange) []Notice {
 	out := c.rules()
 	for _, file := range c.Files {
 		message := "is changed here"
-		if c.DecidedBy != "" {
+		if c.Added && file == c.File {
+			message = "is new here, and decides about pull requests from the merge on; before, nothing is run without an approval"
+		} else if c.DecidedBy != "" {
 			message += "; this run was decided by the one at " + c.DecidedBy
 		}
-		if c.Targets != nil && len(c.Targets.Judged) > 0 && c.DecidedBy != "" && c.DecidedBy != "head" {
+		if c.Targets != nil && !c.Added && len(c.Targets.Judged) > 0 && c.DecidedBy != "" && c.DecidedBy != "head" {
 			message += ", but with " + c.Targets.says()
 		}
 		out = append(out, Notice{File: file, Message: message})

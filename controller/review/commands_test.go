@@ -54,8 +54,8 @@ func TestAnApprovedHeadConfiguresItself(t *testing.T) {
 		base           []byte
 		approved, want string
 	}{
-		{"nobody approved", nil, "", "main has no gavel.yaml: validated and planned only, until"},
-		{"another is approved", nil, another, "main has no gavel.yaml: validated and planned only, until"},
+		{"nobody approved", nil, "", "main has no gavel.yaml yet: validated and planned only, until somebody with write permission approves or it is merged"},
+		{"another is approved", nil, another, "main has no gavel.yaml yet: validated and planned only, until somebody with write permission approves or it is merged"},
 		{"approved", nil, "head", "no case regressed"},
 		{"base has its own", mock("bye"), "head", "1 case was not run"},
 	} {

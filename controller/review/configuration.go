@@ -53,6 +53,7 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 		changed = slices.Insert(changed, 0, r.ConfigFile)
 	}
 	e.ConfigDiff.Files = append(changed, constraintChange(base, head, p)...)
+	e.ConfigDiff.Added = headFound && !rules.found
 	if !slices.Contains(changed, r.ConfigFile) {
 		return nil
 	}
@@ -103,9 +104,9 @@ func (r *Review) notRun(at sides) string {
 	case !rules.found && r.approved:
 		return fmt.Sprintf("neither %s nor head has a %s: validated and planned only", at.rules.Branch, r.ConfigFile)
 	case !rules.found && r.follows:
-		return fmt.Sprintf("%s has no %s: validated and planned only, until somebody with write permission approves", rules.by, r.ConfigFile)
+		return fmt.Sprintf("%s has no %s yet: validated and planned only, until somebody with write permission approves or it is merged", rules.by, r.ConfigFile)
 	case !rules.found:
-		return fmt.Sprintf("%s has no %s: validated and planned only", rules.by, r.ConfigFile)
+		return fmt.Sprintf("%s has no %s yet: validated and planned only, until it is merged", rules.by, r.ConfigFile)
 	case schema.HasErrors(rules.problems):
 		return fmt.Sprintf("%s is invalid at %s: %s", r.ConfigFile, rules.by, rules.problems[0])
 	}
