@@ -189,6 +189,21 @@ func BenchmarkDecided(b *testing.B) {
 	}
 }
 
+// BenchmarkLastReplies reads the answers of a grid.
+func BenchmarkLastReplies(b *testing.B) {
+	l, all := filled(b, 1000)
+	var list []string
+	for _, d := range all {
+		list = append(list, d.D)
+	}
+	for b.Loop() {
+		found, err := ledger.LastReplies(b.Context(), l, ledger.Scope{Trust: base}, list)
+		if err != nil || len(found) != len(list) {
+			b.Fatal(len(found), err)
+		}
+	}
+}
+
 // BenchmarkNew makes a new ledger.
 func BenchmarkNew(b *testing.B) {
 	dir := b.TempDir()

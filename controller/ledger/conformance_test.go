@@ -384,10 +384,9 @@ func testNoShadow(t *testing.T, b backend) {
 	k.wantSeen(ledger.Scope{Trust: pull8}, d, one("eight"))
 }
 
-// testOwnSamples has a pull request and base hold different samples of one
-// ordinal: a judgement is read only with the very sample that was judged.
 // testLastReplies: a scope sees the reply of the last sample, its own before base's, and no
-// other pull request's.
+// other pull request's. Each digest has its own reply, and two that share a sample have both
+// the same.
 func testLastReplies(t *testing.T, b backend) {
 	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(base, d, 0, "first"))
@@ -401,8 +400,23 @@ func testLastReplies(t *testing.T, b backend) {
 			t.Errorf("%+v sees %v, want %s", trust, got, want)
 		}
 	}
+	sharing, other := d, digestsOf("other")
+	sharing.D = digest("another d")
+	k.save(ledger.Outcome{Trust: base, Digests: sharing, Decision: decision(1, "of the same sample")})
+	k.save(outcome(base, other, 0, "other"))
+	got, err := ledger.LastReplies(t.Context(), k.Ledger, ledger.Scope{Trust: base}, []string{d.D, other.D, "unknown", sharing.D})
+	k.check(err)
+	if len(got) != 3 || got[d.D].Content != "base" || got[sharing.D].Content != "base" || got[other.D].Content != "other" {
+		t.Errorf("several digests have the replies %v", got)
+	}
+	got, err = ledger.LastReplies(t.Context(), k.Ledger, ledger.Scope{Trust: base, Nothing: true}, []string{d.D})
+	if k.check(err); len(got) > 0 {
+		t.Errorf("a scope without entries sees %v", got)
+	}
 }
 
+// testOwnSamples has a pull request and base hold different samples of one
+// ordinal: a judgement is read only with the very sample that was judged.
 func testOwnSamples(t *testing.T, b backend) {
 	k, d := newFixture(t, b), digestsOf("case")
 	k.save(outcome(pull7, d, 0, "seven"))

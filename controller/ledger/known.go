@@ -66,34 +66,30 @@ func LastReplies(ctx context.Context, l *Ledger, scope Scope, digests []string) 
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]schema.Message{}
+	var asked []string // with an entry for each of executed
+	var executed []string
 	for digest, decision := range decided {
-		said, err := l.newestTranscript(ctx, scope, decision.E)
-		if err != nil {
-			return nil, err
-		}
-		if last := said.LastReply(); last != nil {
-			found[digest] = *last
-		}
+		asked, executed = append(asked, digest), append(executed, decision.E)
 	}
-	return found, nil
-}
-
-// newestTranscript returns the transcript of the last sample of E that the scope may use; empty
-// without one.
-func (l *Ledger) newestTranscript(ctx context.Context, scope Scope, e string) (said verdict.Transcript, err error) {
-	if scope.Nothing {
-		return said, nil
-	}
-	err = l.store.Each(ctx, func(rows *sql.Rows) error {
+	found := map[string]schema.Message{}
+	err = l.bulk(ctx, executed, func(rows *sql.Rows) error {
+		var i int
 		var body sql.RawBytes
-		if err := rows.Scan(&body); err != nil {
+		if err := rows.Scan(&i, &body); err != nil {
 			return err
 		}
-		return json.Unmarshal(body, &said)
-	}, `SELECT t.body FROM samples s JOIN transcripts t ON t.sample = s.id
-		WHERE s.e = ? AND s.ns IN ('', ?) AND s.created >= ? ORDER BY s.ordinal DESC, s.ns DESC LIMIT 1`, e, scope.Namespace(), scope.notBefore())
-	return said, l.store.Fault("read the newest sample of "+e, err)
+		var said verdict.Transcript
+		if err := json.Unmarshal(body, &said); err != nil {
+			return fmt.Errorf("samples of %s: %w", executed[i], err)
+		}
+		if last := said.LastReply(); last != nil {
+			found[asked[i]] = *last
+		}
+		return nil
+	}, `SELECT q.key, t.body FROM json_each(?3) q JOIN transcripts t ON t.sample =
+		(SELECT s.id FROM samples s JOIN transcripts own ON own.sample = s.id WHERE s.e = q.value AND s.ns IN ('', ?1) AND s.created >= ?2
+			ORDER BY s.ordinal DESC, s.ns DESC LIMIT 1)`, scope.Namespace(), scope.notBefore())
+	return found, l.store.Fault("read the newest samples", err)
 }
 
 // Judgements returns the judged samples of J that the scope may use, by ordinal. They
