@@ -12,13 +12,13 @@ import (
 // A run rejected by keep does not count; nil keeps all. The error is the ledger's, or
 // about an unreadable report.
 func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool) (report.CaseHistory, error) {
-	runs, err := store.Runs(ctx, limit)
+	runs, _, err := ledger.PageRuns(ctx, store, "", ledger.RunPage{Limit: limit})
 	if err != nil {
 		return nil, err
 	}
 	out := report.CaseHistory{}
 	for _, r := range slices.Backward(runs) { // the newest comes first
-		if keep != nil && !keep(r) {
+		if keep != nil && !keep(r) || report.JudgedNothing(r.Report) {
 			continue
 		}
 		full, err := store.Run(ctx, r.ID)

@@ -77,6 +77,24 @@ func (h CaseHistory) Add(r HistoryRun) error {
 	return nil
 }
 
+// JudgedNothing reports whether a stored report counts no case as judged, so that its cases
+// add nothing to a history. The report needs no list of cases. A report that does not
+// count them is not one.
+func JudgedNothing(raw json.RawMessage) bool {
+	var report struct {
+		Summary struct {
+			Run       *int `json:"run"`
+			Rejudged  *int `json:"rejudged"`
+			Redecided *int `json:"redecided"`
+		} `json:"summary"`
+	}
+	if json.Unmarshal(raw, &report) != nil {
+		return false // reading its cases is the error
+	}
+	s := report.Summary
+	return !slices.ContainsFunc([]*int{s.Run, s.Rejudged, s.Redecided}, func(n *int) bool { return n == nil || *n > 0 })
+}
+
 // ReadRows returns the rows of a stored report, of this version or an earlier one.
 func ReadRows(raw json.RawMessage) ([]StoredRow, error) {
 	var report struct {

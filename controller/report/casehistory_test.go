@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,43 @@ func TestEachTargetHasAHistory(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"k @ x", "k @ y"}, h.Names()); diff != "" {
 		t.Errorf("the histories (-want +got):\n%s", diff)
+	}
+}
+
+// TestJudgedNothing holds that a report whose cases are not read has no judgement.
+func TestJudgedNothing(t *testing.T) {
+	for _, tt := range []struct {
+		report string
+		want   bool
+	}{
+		{`{"summary":{"run":0,"rejudged":0,"redecided":0,"reused":7},"cases":[]}`, true},
+		{`{"summary":{"run":1,"rejudged":0,"redecided":0},"cases":[]}`, false},
+		{`{"summary":{"run":0,"rejudged":1,"redecided":0},"cases":[]}`, false},
+		{`{"summary":{"run":0,"rejudged":0,"redecided":1},"cases":[]}`, false},
+		{`{"summary":{"run":0,"rejudged":0},"cases":[]}`, false},
+		{`{"cases":[]}`, false},
+		{`{"cases":`, false},
+	} {
+		if got := JudgedNothing(json.RawMessage(tt.report)); got != tt.want {
+			t.Errorf("%s: %t, want %t", tt.report, got, tt.want)
+		}
+	}
+	golden, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(golden) == 0 {
+		t.Fatal(golden, err)
+	}
+	for _, name := range golden {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := CaseHistory{}
+		if err := h.Add(HistoryRun{Report: raw}); err != nil {
+			t.Fatal(err)
+		}
+		if JudgedNothing(raw) && len(h) > 0 {
+			t.Errorf("%s has judgements of %v", name, h.Names())
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 package html
 
 import (
+	"bufio"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -49,5 +50,9 @@ func hashOf(text string) string {
 func Write(w io.Writer, r *report.Report, o Options) error {
 	v := newView(r, o)
 	v.Policy, v.Style, v.Script = policy, template.CSS(style), template.JS(script) //nolint:gosec // our own files
-	return page().Execute(w, v)
+	buffered := bufio.NewWriterSize(w, 64<<10)                                     // a template writes every word on its own
+	if err := page().Execute(buffered, v); err != nil {
+		return err
+	}
+	return buffered.Flush()
 }

@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +53,23 @@ func walk(t *testing.T, text string, do func(name string, attributes map[string]
 			attributes[a.Key] = a.Val
 		}
 		do(n.Data, attributes)
+	}
+}
+
+// BenchmarkWrite writes the page of 10,000 cases to a file.
+func BenchmarkWrite(b *testing.B) {
+	s := reporttest.New()
+	s.Same("math/level_1", 10_000, 1)
+	r := report.Compare(s.In)
+	file, err := os.Create(filepath.Join(b.TempDir(), "report.html"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // nobody reads it
+	for b.Loop() {
+		if err := Write(file, r, Options{}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
