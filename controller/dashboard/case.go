@@ -40,7 +40,8 @@ type caseBody struct {
 	AtBase     string
 	Definition definition
 	History    caseHistory
-	// RunPath is where a form with the token runs the case; empty for nowhere.
+	// RunPath is the path to which a form with the token is posted to run the case. It is
+	// empty where cases are not run from the page.
 	RunPath, Token string
 }
 

@@ -67,7 +67,7 @@ func (m *Mirror) unpushed(err error) error {
 }
 
 // MayPush begins a push and ends it before anything is sent, which is where a remote
-// refuses a credential that may only read. The error is that of [Mirror.Push].
+// refuses a credential that may only read. Its errors are the same as of [Mirror.Push].
 func MayPush(ctx context.Context, cfg MirrorConfig) error {
 	m, err := NewMirror(cfg)
 	if err != nil {

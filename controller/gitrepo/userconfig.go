@@ -64,7 +64,7 @@ func option(scopes []*config.Config, section, key string) string {
 // attributeFiles returns git's files of attributes outside of the working tree.
 func (r *Repository) attributeFiles(scopes []*config.Config) []string {
 	out := []string{"/etc/gitattributes"}
-	home, _ := os.UserHomeDir() // without one there is no such file
+	home, _ := os.UserHomeDir() // no home folder, no file in it
 	file := option(scopes, "core", "attributesfile")
 	switch {
 	case file == "":

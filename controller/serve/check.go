@@ -76,7 +76,7 @@ func Check(ctx context.Context, repo Repository, tell func(Finding)) {
 	}
 }
 
-// proposed is a branch like those of changes on the pages.
+// proposed has the form of the branches that saves on the pages push.
 const proposed = "gavel/settings-0123abcd"
 
 // CheckSave tests everything that Save on the pages needs besides [Check], without

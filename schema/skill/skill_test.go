@@ -457,7 +457,7 @@ func TestUnreadFields(t *testing.T) {
 	}
 }
 
-// TestNearlyNamed: a file whose name is nearly that of evals has a repair, and the files of
+// TestNearlyNamed: a file with a misspelt name of evals has a repair, and the files of
 // trigger lists and second files of evals have none.
 func TestNearlyNamed(t *testing.T) {
 	for file, want := range map[string]string{
