@@ -12,13 +12,20 @@ import (
 // A run rejected by keep does not count; nil keeps all. The error is the ledger's, or
 // about an unreadable report.
 func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool) (report.CaseHistory, error) {
-	runs, _, err := ledger.PageRuns(ctx, store, "", ledger.RunPage{Limit: limit})
+	runs, err := store.Runs(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := report.CaseHistory{}
 	for _, r := range slices.Backward(runs) { // the newest comes first
-		if keep != nil && !keep(r) || report.JudgedNothing(r.Report) {
+		if keep != nil && !keep(r) {
+			continue
+		}
+		frame, err := ledger.RunWithoutCases(ctx, store, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		if frame == nil || report.JudgedNothing(frame.Report) { // nil was removed meanwhile
 			continue
 		}
 		full, err := store.Run(ctx, r.ID)
