@@ -3,7 +3,7 @@ package editor
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"encoding/json"
 	"io/fs"
 	"path"
 	"runtime"
@@ -262,7 +262,7 @@ func (p *catalogParts) replace(last *catalog, changed []string, found *load.Resu
 
 // A repositoryState has the settings and files that a catalog was made from.
 type repositoryState struct {
-	settings string
+	settings string       // JSON, since each look has other pointers
 	files    []markedFile // in the order in which they were found
 }
 
@@ -277,7 +277,8 @@ type markedFile struct {
 // state returns the settings and the files with definitions, without missing and
 // unreadable files.
 func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
-	out := &repositoryState{settings: fmt.Sprintf("%+v", settings)}
+	text, _ := json.Marshal(settings) // without a text, no state is comparable
+	out := &repositoryState{settings: string(text)}
 	var folders []string
 	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, settings.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
@@ -323,7 +324,7 @@ func (n markedFile) isSame(other markedFile) bool {
 // changedSince returns the files that are gone or may have changed since an earlier state.
 // ok is false if the states cannot be compared.
 func (s *repositoryState) changedSince(old *repositoryState) (changed []string, ok bool) {
-	if old == nil || old.settings != s.settings {
+	if old == nil || s.settings == "" || old.settings != s.settings {
 		return nil, false
 	}
 	was := old.files

@@ -120,11 +120,14 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 	put("a.json", `{"name": "A", "initial_message": "Hi"}`)
-	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}}
+	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}, DefaultTarget: "bot"}
 	m, catalogs := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
 	var last *catalog
+	takes := true
 	want := func(again bool, names ...string) {
 		t.Helper()
+		now := takes // gavel.yaml is read at each look
+		settings.Targets = map[string]schema.TargetSettings{"bot": {AcceptsPrompt: &now}, "other": {}}
 		got, err := catalogs.load(t.Context(), m, files, settings)
 		if err != nil {
 			t.Fatal(err)
@@ -148,6 +151,9 @@ func TestCatalog(t *testing.T) {
 	}
 	want(true, "B")
 	settings.DefaultTarget = "other"
+	want(true, "B")
+	want(false, "B")
+	takes = false
 	want(true, "B")
 }
 
