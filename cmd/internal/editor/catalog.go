@@ -277,7 +277,11 @@ type markedFile struct {
 // state returns the settings and the files with definitions, without missing and
 // unreadable files.
 func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
-	text, _ := json.Marshal(settings) // without a text, no state is comparable
+	prompts := map[string]schema.Position{} // which the JSON of settings leaves out
+	for name, target := range settings.Targets {
+		prompts[name] = target.Prompt.At
+	}
+	text, _ := json.Marshal([]any{settings, prompts}) // without a text, no state is comparable
 	out := &repositoryState{settings: string(text)}
 	var folders []string
 	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, settings.Definitions) {

@@ -123,11 +123,13 @@ func TestCatalog(t *testing.T) {
 	files, settings := os.DirFS(dir), schema.Settings{Definitions: []string{"."}, DefaultTarget: "bot"}
 	m, catalogs := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
 	var last *catalog
-	takes := true
+	takes, line := true, 1
 	want := func(again bool, names ...string) {
 		t.Helper()
 		now := takes // gavel.yaml is read at each look
-		settings.Targets = map[string]schema.TargetSettings{"bot": {AcceptsPrompt: &now}, "other": {}}
+		settings.Targets = map[string]schema.TargetSettings{
+			"bot": {AcceptsPrompt: &now, Prompt: schema.TargetPrompt{At: schema.Position{Line: line}}}, "other": {},
+		}
 		got, err := catalogs.load(t.Context(), m, files, settings)
 		if err != nil {
 			t.Fatal(err)
@@ -155,6 +157,9 @@ func TestCatalog(t *testing.T) {
 	want(false, "B")
 	takes = false
 	want(true, "B")
+	line = 2
+	want(true, "B")
+	want(false, "B")
 }
 
 // TestCatalogOfFewChanges holds that loading only changed files gives the same result
