@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -135,14 +134,7 @@ func TestUICommits(t *testing.T) {
 	if page := v.commit(v.state(), "x", added); !strings.Contains(page, "Nothing to commit") {
 		t.Errorf("after all is committed the page is\n%s", page)
 	}
-	res, err := http.PostForm(v.base+"changes", url.Values{"state": {state}, "message": {"x"}, "file": {helloFile}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusForbidden {
-		t.Errorf("a commit without a token is answered with %d, want 403", res.StatusCode)
-	}
+	v.wantForbidden("changes", url.Values{"state": {state}, "message": {"x"}, "file": {helloFile}})
 }
 
 // TestUIRefusesToCommit holds that a commit waits for a person where git would, and where a

@@ -50,6 +50,19 @@ func (v *uiVisitor) post(from, path string, form url.Values) (text, at string) {
 	return v.text(res, err)
 }
 
+// wantForbidden posts a form without its token, which must be refused.
+func (v *uiVisitor) wantForbidden(path string, form url.Values) {
+	v.Helper()
+	res, err := http.PostForm(v.base+path, form)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusForbidden {
+		v.Errorf("a form without its token is answered with %d, want 403", res.StatusCode)
+	}
+}
+
 func (v *uiVisitor) text(res *http.Response, err error) (text, at string) {
 	v.Helper()
 	if err != nil {
@@ -111,14 +124,7 @@ func TestUIRuns(t *testing.T) {
 	if text, _ := v.ended(); !strings.Contains(text, "gavel.yaml:2:1: error: ") {
 		t.Errorf("a run with an unknown field in gavel.yaml is answered with\n%s", text)
 	}
-	res, err := http.PostForm(v.base+"tests/run", url.Values{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusForbidden {
-		t.Errorf("a form without its token is answered with %d, want 403", res.StatusCode)
-	}
+	v.wantForbidden("tests/run", url.Values{})
 }
 
 // TestUICancelsARun starts a run whose agent does not answer, is refused another one, and
