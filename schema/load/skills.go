@@ -41,7 +41,10 @@ func (l *loader) findSkills(ctx context.Context) error {
 		}
 	}
 	for _, file := range files {
-		if l.isReadElsewhere(file) || !l.isFound(file) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !isEvals(file) || l.isReadElsewhere(file) || !l.isFound(file) {
 			continue
 		}
 		if hint, nearly := skill.IsNearlyNamed(file); nearly {
