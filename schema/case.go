@@ -133,6 +133,9 @@ type Labels struct {
 	// Prompt is the name of the prompt of a matrix case, and Vars are its variables in one
 	// line, which may be shortened. They are empty for other cases.
 	Prompt, Vars string
+	// GridColumn is the place of the prompt with its target in a table of the file's tests, as
+	// the file has them, beginning with 1.
+	GridColumn int
 	// Groups are the names under which scores are summed up, outermost first:
 	// domain then level for the domain dialect, the suite for others.
 	Groups []string

@@ -264,7 +264,7 @@ func (in *Input) row(p pair) Row {
 		Action: p.plan.Action, Class: in.classify(p), MovedFrom: commit(p.plan.MovedFrom), Digest: p.plan.HeadDigests.D,
 		Score: score(p.head), BaseScore: score(p.base),
 		Reasons: append([]plan.Reason{}, p.plan.Reasons...),
-		Groups:  append([]string{}, shown.Labels.Groups...), Conversation: shown.Labels.Conversation, Prompt: shown.Labels.Prompt, Vars: shown.Labels.Vars, Weight: p.weight(), Withdrawn: withdrawn(p.plan), Trigger: shown.Trigger,
+		Groups:  append([]string{}, shown.Labels.Groups...), Conversation: shown.Labels.Conversation, Prompt: shown.Labels.Prompt, Vars: shown.Labels.Vars, GridColumn: shown.Labels.GridColumn, Weight: p.weight(), Withdrawn: withdrawn(p.plan), Trigger: shown.Trigger,
 		Required: p.plan.Action != plan.Removed && in.Gate.requires(p.plan.Key), Quarantine: in.InQuarantine(p.plan),
 	}
 	if head := p.plan.Head; head != nil && head.Weight != row.Weight {

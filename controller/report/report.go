@@ -170,6 +170,8 @@ type Row struct {
 	// which may be shortened. They are empty for other cases.
 	Prompt string `json:"prompt,omitempty"`
 	Vars   string `json:"vars,omitempty"`
+	// GridColumn is the place of the prompt with its target in the file, beginning with 1.
+	GridColumn int `json:"grid_column,omitempty"`
 	// Conversation names the conversation that has the case as a turn; empty for a
 	// separate case.
 	Conversation string `json:"conversation,omitempty"`

@@ -12,7 +12,7 @@ import (
 )
 
 // A GridLayout arranges the cases of a report in tables: a row for each test, and a
-// column for each prompt and target that it runs with. Each file of the matrix format is a
+// column for each prompt and target that it runs with, in the order of the file. Each file of the matrix format is a
 // table, and all other cases are one.
 type GridLayout struct {
 	// tests are sorted by file and name, the cases without a prompt last.
@@ -62,7 +62,7 @@ type GridCell struct{ Kind, Icon, Score, Answer, Link string }
 func NewGridLayout(r *report.Report) *GridLayout {
 	l := &GridLayout{columns: map[string][]gridColumn{}}
 	tests := map[[2]string]*gridTest{}
-	seen := map[string]map[gridColumn]bool{}
+	seen := map[string]map[gridColumn]int{} // the places of columns
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		file, name, at := placeOf(row)
@@ -74,16 +74,16 @@ func NewGridLayout(r *report.Report) *GridLayout {
 		}
 		t.cells[at] = row
 		if seen[file] == nil {
-			seen[file] = map[gridColumn]bool{}
+			seen[file] = map[gridColumn]int{}
 		}
-		if !seen[file][at] {
-			seen[file][at] = true
+		if _, known := seen[file][at]; !known {
+			seen[file][at] = row.GridColumn
 			l.columns[file] = append(l.columns[file], at)
 		}
 	}
-	for _, columns := range l.columns {
+	for file, columns := range l.columns {
 		slices.SortStableFunc(columns, func(a, b gridColumn) int {
-			return cmp.Or(cmp.Compare(a.prompt, b.prompt), cmp.Compare(a.target, b.target))
+			return cmp.Or(cmp.Compare(seen[file][a], seen[file][b]), cmp.Compare(a.prompt, b.prompt), cmp.Compare(a.target, b.target))
 		})
 	}
 	slices.SortStableFunc(l.tests, func(a, b *gridTest) int {

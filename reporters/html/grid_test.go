@@ -71,6 +71,32 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// TestGridOrder: the columns are in the order of the file, and by name in reports without it.
+func TestGridOrder(t *testing.T) {
+	heads := func(r *report.Report) string {
+		layout := NewGridLayout(r)
+		var all []string
+		for _, c := range layout.Grids(0, 1, nil, func(*report.Row) string { return "" })[0].Columns {
+			all = append(all, c.Prompt+" "+c.Target)
+		}
+		return strings.Join(all, ", ")
+	}
+	r := gridReport()
+	for key, at := range map[string]int{"a/caps#france/short large": 1, "a/caps#italy/short large": 1, "a/caps#france/polite small": 4, "a/caps#france/polite large": 5} {
+		for i := range r.Cases {
+			if c := &r.Cases[i]; c.Key+" "+c.Target == key {
+				c.GridColumn = at
+			}
+		}
+	}
+	if got, want := heads(r), "short large, polite <answer> small, polite <answer> large"; got != want {
+		t.Errorf("the columns are %s, want %s", got, want)
+	}
+	if got, want := heads(gridReport()), "polite <answer> large, polite <answer> small, short large"; got != want {
+		t.Errorf("without an order the columns are %s, want %s", got, want)
+	}
+}
+
 // TestGridOnThePage: each cell of the page leads to its case, and hostile names stay text.
 func TestGridOnThePage(t *testing.T) {
 	text := render(t, gridReport(), Options{})

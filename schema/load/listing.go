@@ -81,6 +81,7 @@ func encodeListing(c *schema.CaseInfo) string {
 	for _, text := range []string{l.ID, l.Name, l.Description, l.Difficulty, l.Status, l.Conversation, l.Prompt, l.Vars} {
 		w.Text(text)
 	}
+	w.Number(l.GridColumn)
 	w.Texts(l.Tags)
 	w.Texts(l.Groups)
 	return string(w.Bytes)
@@ -104,6 +105,7 @@ func decodeListing(listing string, c *schema.CaseInfo) bool {
 	for _, text := range []*string{&l.ID, &l.Name, &l.Description, &l.Difficulty, &l.Status, &l.Conversation, &l.Prompt, &l.Vars} {
 		*text = r.Text()
 	}
+	l.GridColumn = r.Number()
 	l.Tags, l.Groups = r.Texts(), r.Texts()
 	return !r.Bad && r.Rest == ""
 }

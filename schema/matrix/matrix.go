@@ -187,7 +187,7 @@ func (c *compiler) reportSkipped(all int) {
 func (c *compiler) cases(r row) []*schema.Case {
 	var cases []*schema.Case
 	r.listed = r.list()
-	for _, p := range c.prompts {
+	for at, p := range c.prompts {
 		c.Budget.Go()
 		local := r.name
 		if p.id != "" {
@@ -198,7 +198,9 @@ func (c *compiler) cases(r row) []*schema.Case {
 				continue
 			}
 			c.Budget.Spend(document.Cases, 1)
-			cases = append(cases, c.oneCase(r, p, t, local))
+			made := c.oneCase(r, p, t, local)
+			made.Labels.GridColumn = 1 + at*(len(c.providers)+1) + c.place(t)
+			cases = append(cases, made)
 		}
 	}
 	if len(cases) == 0 && r.test.need == "" {
@@ -207,6 +209,14 @@ func (c *compiler) cases(r row) []*schema.Case {
 	}
 	c.compare(cases)
 	return cases
+}
+
+// place returns the place of a provider in the file; one of a single test comes last.
+func (c *compiler) place(t provider) int {
+	if i := slices.IndexFunc(c.providers, func(p provider) bool { return p.target == t.target }); i >= 0 {
+		return i
+	}
+	return len(c.providers)
 }
 
 // asked returns the providers of a row: the file's, or the test's own one.

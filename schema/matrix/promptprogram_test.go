@@ -70,11 +70,18 @@ func TestRowsThatAreTold(t *testing.T) {
 func TestListedRow(t *testing.T) {
 	text := "prompts: [{label: p, raw: 'Say {{q}}'}, 'Do {{q}}']\ndefaultTest: {vars: {a: [1]}}\ntests: [{description: a, vars: {q: \"one\\n two\", b: " + strings.Repeat("x", 100) + "}}]\n"
 	got := cases(t, text, nil)
-	want := "a: [1] · q: one two · b: " + strings.Repeat("x", 80) + "…"
+	want := "q: one two · b: " + strings.Repeat("x", 80) + "… · a: [1]" // of all tests
 	for i, name := range []string{"p", "Do {{q}}"} {
 		if l := got[i].Labels; l.Prompt != name || l.Vars != want {
 			t.Errorf("the case of prompt %d is listed as %q with %q, want %q with %q", i, l.Prompt, l.Vars, name, want)
 		}
+	}
+	if a, b := got[0].Labels.GridColumn, got[1].Labels.GridColumn; a < 1 || a >= b {
+		t.Errorf("the prompts are in the columns %d and %d, want those in the order of the file", a, b)
+	}
+	got = cases(t, "prompts: ['Say {{q}}']\ndefaultTest: {vars: {q: a, r: b}}\ntests: [{vars: {s: c, q: d}}]\n", nil)
+	if want := "q: d · s: c · r: b"; got[0].Labels.Vars != want {
+		t.Errorf("the variables are %q, want %q", got[0].Labels.Vars, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -268,10 +269,10 @@ const (
 	mostValue  = 80
 )
 
-// list returns the variables in one line, which may be shortened.
+// list returns the variables in one line, which may be shortened: the test's own first.
 func (r row) list() string {
 	var said strings.Builder
-	for _, name := range r.test.names(r.resolved) {
+	for _, name := range r.test.ownFirst(r.test.names(r.resolved)) {
 		if len(r.resolved[name]) == 0 {
 			continue
 		}
@@ -297,6 +298,19 @@ func clipped(s string, most int) string {
 		return strings.Join(strings.Fields(s), " ")
 	}
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s[:most], "")), " ") + "…"
+}
+
+// ownFirst moves the names that a test has from defaultTest behind its own.
+func (t *test) ownFirst(names []string) []string {
+	var own, inherited []string
+	for _, name := range names {
+		if from, known := t.inherited[name]; known && bytes.Equal(from, t.vars[name]) {
+			inherited = append(inherited, name)
+			continue
+		}
+		own = append(own, name)
+	}
+	return append(own, inherited...)
 }
 
 // names lists variables in the order of the file, then the others by their names.

@@ -35,6 +35,7 @@ func (c *compiler) csvTests(file schema.File) []test {
 		t := c.shared
 		c.inherit(c.shared)
 		t.at = row.At
+		t.inherited = t.vars
 		t.asserts, t.inputs, t.vars, t.order = slices.Clone(t.asserts), slices.Clone(t.inputs), maps.Clone(t.vars), slices.Clone(t.order)
 		t.functions = maps.Clone(c.shared.functions)
 		c.note(&t, row.Problems)

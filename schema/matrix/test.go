@@ -23,7 +23,8 @@ type test struct {
 	at          schema.Position
 	description string
 	vars        template.Variables
-	order       []string // the names of vars in the file's order
+	order       []string           // the names of vars in the file's order
+	inherited   template.Variables // those of defaultTest
 	// varied is what a program returned for the variables; nil for none.
 	varied *madeValue
 	// functions make the values of variables.
@@ -361,7 +362,7 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	}
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
 	t.asserts, t.inputs = slices.Clone(shared.asserts), slices.Clone(shared.inputs)
-	t.vars, t.order = maps.Clone(shared.vars), slices.Clone(shared.order)
+	t.vars, t.order, t.inherited = maps.Clone(shared.vars), slices.Clone(shared.order), shared.vars
 	t.functions = maps.Clone(shared.functions)
 	c.readScoring(&t, doc, in("assertScoringFunction")...)
 	t.readGiven(doc.JSON(in("providerOutput")...))
