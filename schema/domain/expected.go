@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -118,6 +119,9 @@ func (c *compiler) expected(def string, into any) bool {
 		if def == "#TwoPassExpected" && found[i].Rule == "missing-field" {
 			found[i].Hint = c.orAnother("two_pass", found[i].Hint)
 		}
+		if hint := asObject(def, c.Doc.JSON("expected")); hint != "" {
+			found[i].Hint = hint
+		}
 	}
 	c.Problems = append(c.Problems, found...)
 	if schema.HasErrors(found) {
@@ -128,6 +132,39 @@ func (c *compiler) expected(def string, into any) bool {
 		return false
 	}
 	return true
+}
+
+// asObject returns a hint that writes an expected value, which is not an object, as the
+// object of its evaluator; empty for an object.
+func asObject(def string, value json.RawMessage) string {
+	var text string
+	var list []string
+	var number json.Number
+	switch {
+	case json.Unmarshal(value, &text) == nil && string(value) != "null":
+		list = []string{text}
+	case json.Unmarshal(value, &number) == nil && number != "":
+		text, list = number.String(), []string{number.String()}
+	case json.Unmarshal(value, &list) == nil && len(list) > 0:
+	default:
+		return ""
+	}
+	field := map[string]string{"#TwoPassExpected": "answer", "#SQLExpected": "query_type", "#KeywordExpected": "keywords", "#ToolCallExpected": "tools"}[def]
+	isList := field == "keywords" || field == "tools"
+	if field == "" || !isList && len(list) > 1 {
+		return ""
+	}
+	for i := range list {
+		list[i] = strconv.Quote(list[i])
+	}
+	written := strings.Join(list, ", ")
+	if isList {
+		written = "[" + written + "]"
+	}
+	if len(written) > 300 {
+		return ""
+	}
+	return fmt.Sprintf("write {%q: %s}", field, written)
 }
 
 // marks are the fields that only built-in evaluators expect.

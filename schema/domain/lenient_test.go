@@ -147,6 +147,27 @@ func TestKeywordLists(t *testing.T) {
 	wants(t, "match of the evaluator", problems)
 }
 
+// TestExpectedWithoutAnObject says how an expected text, number or list is written as the
+// object of its evaluator.
+func TestExpectedWithoutAnObject(t *testing.T) {
+	for _, tt := range []struct{ evaluator, expected, want string }{
+		{"two_pass", `4`, `write {"answer": "4"}`},
+		{"two_pass", `1.5`, `write {"answer": "1.5"}`},
+		{"two_pass", `"a \"b\""`, `write {"answer": "a \"b\""}`},
+		{"keyword", `"hello"`, `write {"keywords": ["hello"]}`},
+		{"keyword", `["a", "b"]`, `write {"keywords": ["a", "b"]}`},
+		{"tool_call", `"find"`, `write {"tools": ["find"]}`},
+		{"sql_executor", `"SELECT"`, `write {"query_type": "SELECT"}`},
+	} {
+		problems, _, _ := changed(t, schema.Settings{}, map[string]string{
+			oneFile: `{"id": "one", "name": "One", "prompt": "?", "evaluator_id": "` + tt.evaluator + `", "expected": ` + tt.expected + `}`,
+		})
+		if len(problems) != 1 || !strings.HasSuffix(problems[0], "; "+tt.want) {
+			t.Errorf("%s with %s has the problems %q, want one with the hint %q", tt.evaluator, tt.expected, problems, tt.want)
+		}
+	}
+}
+
 // TestScaleOfAJudge notes a prompt that asks for a score above 1 without a maximum.
 func TestScaleOfAJudge(t *testing.T) {
 	for _, tt := range []struct{ prompt, best string }{

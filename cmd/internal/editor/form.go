@@ -31,6 +31,10 @@ type formField struct {
 	Choices           []string
 	Rows              int
 	Required          bool
+	// isFirst says that the field is before all others.
+	isFirst bool
+	// Folded says that the field is among the ones that the form folds.
+	Folded bool
 	// Texts reports whether a field of JSON also takes a text without quotes.
 	Texts bool
 	// Problem describes an error in the value.
@@ -60,9 +64,37 @@ func formFields(name string, values definition.Fields) []*formField {
 		f := &formField{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
 		f.widget(s)
 		f.fill(values[name])
+		f.isFirst = name == "name" && def.Names[0] == "id"
+		f.Folded = f.Value == "" && !f.Required && isSeldom(f)
 		out = append(out, f)
 	}
+	slices.SortStableFunc(out, func(a, b *formField) int { return a.rank() - b.rank() })
 	return out
+}
+
+// seldom matches the comments on fields that few definitions have.
+var seldom = lazyregexp.New(`^(Later versions|Extensions?|Of AgentV|Not read|Another name)|changes nothing|bear on nothing|is not looked at|The order is not kept`)
+
+// isSeldom reports whether few definitions have a field. Nothing but its comment says so.
+func isSeldom(f *formField) bool {
+	return f.Name != "description" && seldom.MatchString(f.Help) || slices.Contains(seldomFields, f.Name)
+}
+
+// seldomFields are further fields that few definitions have.
+var seldomFields = []string{
+	"evaluation_criteria_override", "editor_model", "new_prompt", "system_prompt_mode", "weight", "timeout_ms",
+	"aggregation", "window_size", "on_turn_failure", "mode", "workspace", "environment", "preprocessors", "conversation_id", "note", "source_call_id",
+}
+
+// rank sorts folded fields last, and the name before an id at the beginning.
+func (f *formField) rank() int {
+	switch {
+	case f.Folded:
+		return 2
+	case f.isFirst:
+		return 0
+	}
+	return 1
 }
 
 // aliasComment matches the schema's comment on a field that is another name for a field.
@@ -248,4 +280,44 @@ func problemText(problems ...schema.Problem) string {
 		said = append(said, line)
 	}
 	return strings.Join(said, "\n")
+}
+
+// A fieldView is a field with what its form knows.
+type fieldView struct {
+	*formField
+	Known map[string][]string
+	New   bool
+}
+
+// Field returns a field for its template.
+func (v *sheet) Field(f *formField) fieldView { return fieldView{f, v.Known, v.New} }
+
+// A foldView has the fields that a form folds.
+type foldView struct {
+	Fields []*formField
+	Number int
+	// Names are the labels of some of them.
+	Names string
+	// Open says that one of them has a problem or a typed value.
+	Open bool
+}
+
+// Folds returns the folded fields; nil for none.
+func (v *sheet) Folds() *foldView {
+	out := &foldView{}
+	var names []string
+	for _, f := range v.Fields {
+		if f.Folded {
+			out.Fields, names = append(out.Fields, f), append(names, f.Label)
+			out.Open = out.Open || f.Problem != "" || f.Value != ""
+		}
+	}
+	if out.Number = len(out.Fields); out.Number == 0 {
+		return nil
+	}
+	if len(names) > 4 {
+		names = append(names[:3], "…")
+	}
+	out.Names = strings.Join(names, ", ")
+	return out
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 //go:embed pages/*.tmpl
@@ -227,6 +228,8 @@ type sheet struct {
 	Fields        []*formField
 	// Text and Path are a file that is changed as a text, or by the fields of its Format.
 	Text, Path, Format string
+	// isTyped says that the text was typed on the page of a text.
+	isTyped bool
 	// Item is the one of the definitions of the file, and Rows are links to all.
 	Item string
 	Rows []item
@@ -496,7 +499,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 // submitFile checks or saves the text of a file.
 func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: access.FormToken(w, r)}
-	v.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n")
+	v.Text, v.isTyped = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"), true
 	action := r.PostForm.Get("action")
 	written, err := s.saveText(r.Context(), v, parseMode(action))
 	if err := v.result(written, err, action != "save"); err != nil {
@@ -533,8 +536,20 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, e
 	if version == "" {
 		version = contentVersion(nil) // it must be a new file
 	}
+	if was, err := schema.ReadFile(s.files, v.Path, maxText); err == nil && v.isTyped {
+		v.Text = lineEnds(string(was), v.Text)
+	}
 	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
 	return s.carry(ctx, as, settings, change, versions)
+}
+
+// lineEnds gives a typed text the line ends of the file, if all of them are Windows line
+// ends. Browsers send the same ones for every file.
+func lineEnds(file, typed string) string {
+	if n := strings.Count(file, "\r\n"); n == 0 || n != strings.Count(file, "\n") {
+		return typed
+	}
+	return strings.ReplaceAll(typed, "\n", "\r\n")
 }
 
 // filePage lists the files of definitions of all formats.

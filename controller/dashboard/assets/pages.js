@@ -40,6 +40,7 @@
       for (const row of form.querySelectorAll("[data-field]")) {
         const text = say.fields[row.dataset.field] || "", input = row.querySelector("input,textarea,select");
         row.querySelector(".problem").textContent = text;
+        if (text && row.closest("details")) row.closest("details").open = true;
         if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
       }
       const box = document.querySelector("[data-errors]");
