@@ -117,6 +117,10 @@ func (r Reader) Program(line Line) Program {
 		if rel := schema.RelativePath(line.Dir, file); path.Clean(word) != rel {
 			b.Argv[i] = rel
 		}
+		if b.isFolder(file) {
+			b.parts = append(b.parts, program.Part{File: file, Folder: true})
+			continue
+		}
 		b.parts = append(b.parts, program.Part{File: file, Around: i == 0 || slices.Contains(extensions, path.Ext(file))})
 	}
 	if line.Shell {
@@ -151,7 +155,7 @@ func (b *builder) note(word int, p schema.Problem) {
 // extensions of program files: a missing file with one of these is a mistake.
 var extensions = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".sh", ".rb", ".pl", ".php", ".lua", ".r", ".jl"}
 
-// file finds the file that a word of the command names, if it names one.
+// file finds the file or the folder that a word of the command names, if it names one.
 func (b *builder) file(word string, i int) string {
 	dotted := strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 	if strings.Contains(word, "{{") {
@@ -168,6 +172,11 @@ func (b *builder) file(word string, i int) string {
 	case !fs.ValidPath(file):
 		return ""
 	case b.isFile(file):
+		return file
+	case i > 0 && strings.Contains(word, "/") && b.isFolder(file):
+		if file == "." {
+			return "" // the whole repository
+		}
 		return file
 	}
 	if b.line.Shell || !dotted && !slices.Contains(extensions, path.Ext(word)) {
@@ -196,6 +205,11 @@ func (b *builder) isFile(file string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
+func (b *builder) isFolder(name string) bool {
+	info, err := fs.Stat(b.FS, name)
+	return err == nil && info.IsDir()
+}
+
 // module adds the file of a module of Python that is started by its name: python -m
 // checks.tone.
 func (b *builder) module(word int) bool {
@@ -219,6 +233,9 @@ func (b *builder) build() {
 		finder = &program.Finder{FS: b.FS, Skip: func(string, bool) bool { return false }}
 	}
 	for _, p := range b.parts {
+		if p.Folder {
+			continue
+		}
 		if b.Files = append(b.Files, p.File); !b.isReadable(p.File) {
 			return
 		}

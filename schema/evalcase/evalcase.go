@@ -87,9 +87,9 @@ func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 		s.trials, more = readTrials(s.keys.Sub("execution"))
 		problems = append(problems, more...)
 	}
-	shape := "#Evalcase"
+	shape, unknown := "#Evalcase", schema.Error
 	if s.isTests {
-		shape = "#EvalcaseTest"
+		shape, unknown = "#EvalcaseTest", schema.Warning // AgentV 4 ignores such fields
 	}
 	var cases []*schema.Case
 	first := map[string]schema.Position{}
@@ -105,7 +105,7 @@ func load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 		}
 		// As a part of the file the case is compared with the shape of its
 		// definition, without evaluating CUE for each of thousands.
-		found := at.Doc.CheckPart(shape, schema.Error, at.Path...)
+		found := at.Doc.CheckPart(shape, unknown, at.Path...)
 		var tc *schema.Case
 		switch {
 		case !item.IsObject():

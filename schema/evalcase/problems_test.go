@@ -68,6 +68,24 @@ func problemsOf(t *testing.T, text string) []string {
 	return problems
 }
 
+// TestUnknownFieldsOfTests: a test of AgentV 4 runs without a field that AgentV ignores, and a
+// case of the form with evalcases does not.
+func TestUnknownFieldsOfTests(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string
+		cases      int
+	}{
+		{"tests: [{id: a, criteria: x, input: hi, reference_answer: y}]\n", "a.yaml:1:41: warning: unknown field `reference_answer`", 1},
+		{"tests: [{id: a, criteria: x, input: hi, asertions: [y]}]\n", "a.yaml:1:41: error: unknown field `asertions`; did you mean `assertions`?", 0},
+		{"evalcases: [{id: a, expected_outcome: x, input: hi, flavour: y}]\n", "a.yaml:1:53: error: unknown field `flavour`", 0},
+	} {
+		cases, problems := load(t, tt.text)
+		if len(cases) != tt.cases || len(problems) != 1 || !strings.HasPrefix(problems[0], tt.want) {
+			t.Errorf("%s: %d cases and the problems %q, want %d and %s", tt.text, len(cases), problems, tt.cases, tt.want)
+		}
+	}
+}
+
 // TestSidecarProblems holds that problems are in the file next to the lines, and leave no case of
 // these.
 func TestSidecarProblems(t *testing.T) {

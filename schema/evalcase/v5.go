@@ -37,7 +37,7 @@ func IsV5(doc *document.Document) bool {
 	case ofVendor(doc):
 		return false
 	}
-	if hasTest(document.Place{Doc: doc}) {
+	if hasTest(document.Place{Doc: doc}) || doc.Text("tests") != "" && isTarget(doc.Text("target")) {
 		return true
 	}
 	return slices.ContainsFunc(document.Place{Doc: doc}.List("scenarios"), hasTest)
@@ -57,6 +57,9 @@ func hasTest(of document.Place) bool {
 		return p.Has("id") && (p.Has("vars") || p.Has("assert") || p.Has("criteria"))
 	})
 }
+
+// isTarget reports whether a text is the name of a target, which promptfoo has no field for.
+func isTarget(name string) bool { return name != "" && !strings.Contains(name, ":") }
 
 // ofVendor reports whether a provider is named as promptfoo does, as in openai:chat:gpt-5.
 func ofVendor(doc *document.Document) bool {
@@ -149,7 +152,7 @@ func rewrite(src document.Source, doc *document.Document) v5Suite {
 		{Name: "tests", Piece: document.ListPiece(doc.At("tests"), tests...)},
 		{Name: "assertions", Piece: document.ListPiece(at, shared...)},
 	}
-	fields = append(fields, document.NamedPiece{Name: "workspace", Piece: doc.Piece("environment")})
+	fields = append(fields, document.NamedPiece{Name: "workspace", Piece: cmp.Or(doc.Piece("environment"), doc.Piece("workspace"))})
 	for _, key := range []string{"name", "description", "category", "tags", "metadata", "input_files"} {
 		fields = append(fields, document.NamedPiece{Name: key, Piece: doc.Piece(key)})
 	}

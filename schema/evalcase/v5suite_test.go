@@ -288,6 +288,8 @@ func TestNotRunOfAgentV5(t *testing.T) {
 	for _, tt := range []struct{ suite, test, need string }{
 		{"environment: {type: docker}", "", "a container (docker)"},
 		{"name: a", "environment: {type: docker, image: x}", "a container (docker)"},
+		{"workspace: {repos: [{path: ./a, repo: x}]}", "", "a clone of another repository (workspace.repos)"},
+		{"name: a", "workspace: {docker: {image: x}}", "a container (docker)"},
 		{"default_test: {options: {transform: require(x)}}", "", "a program (transform with require)"},
 		{"assert: [{type: webhook, value: x}]", "", "a program (webhook)"},
 	} {
@@ -295,6 +297,16 @@ func TestNotRunOfAgentV5(t *testing.T) {
 		if len(cases) != 1 || cases[0].Skip != "it needs "+tt.need || len(problems) != 1 {
 			t.Errorf("%s %s: %+v and the problems %q, want one case that needs %s", tt.suite, tt.test, cases, problems, tt.need)
 		}
+	}
+}
+
+// TestFormerWorkspace: the environment wins over a workspace as AgentV 4 writes it.
+func TestFormerWorkspace(t *testing.T) {
+	text := "prompts: ['{{ input }}']\nenvironment: {workdir: ../shop}\nworkspace: {docker: {image: x}}\ntests: [{id: x, vars: {input: a}, assert: [good]}]\n"
+	files := fstest.MapFS{"shop/a.txt": {}, "suites/a.yaml": {Data: []byte(text)}}
+	cases, problems := loadIn(t, files, "a.yaml", schema.Settings{})
+	if len(cases) != 1 || cases[0].Skip != "" || cases[0].Drive.Workspace == nil || len(problems) > 0 {
+		t.Errorf("the cases are %+v with the problems %q, want one with a workspace", cases, problems)
 	}
 }
 

@@ -1,6 +1,7 @@
 package evalcase
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -284,7 +285,7 @@ func (r *v5rewriter) fields(of v5row, p document.Place, input document.Piece) []
 		asserts = append(asserts, r.assertions(of, r.sharedAsserts()...)...)
 	}
 	fields := []document.NamedPiece{
-		{Name: "workspace", Piece: p.Piece("environment")}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
+		{Name: "workspace", Piece: cmp.Or(p.Piece("environment"), p.Piece("workspace"))}, {Name: "input", Piece: input}, {Name: "expected_output", Piece: of.pieces["expected_output"]},
 		{Name: "criteria", Piece: r.filled(of, p.Sub("criteria"))}, {Name: "turns", Piece: r.turns(of, p)},
 		{Name: "transform", Piece: r.option(of, "transform")}, {Name: "vars", Piece: of.object(p.At())},
 	}

@@ -67,6 +67,8 @@ type Part struct {
 	// Around adds the files around it that it may load: its folder and all below it or,
 	// in the repository's root, the files of its language next to it.
 	Around bool
+	// Folder means that File is a folder, of which all files are part.
+	Folder bool
 }
 
 // Build returns the source files of a program that runs in a folder, with further files
@@ -103,18 +105,24 @@ func (f *Finder) build(dir string, parts []Part, inputs []string) (*schema.Progr
 	}
 	names = slices.Concat(names, further)
 	for _, p := range parts {
-		names = append(names, p.File)
+		if !p.Folder {
+			names = append(names, p.File)
+		}
 	}
 	named := slices.Compact(slices.Sorted(slices.Values(names)))
 	for _, p := range parts {
-		if !p.Around {
+		list := f.Around
+		switch {
+		case p.Folder:
+			list = f.Folder
+		case !p.Around:
 			continue
 		}
-		around, err := f.Around(p.File)
+		more, err := list(p.File)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, around...)
+		names = append(names, more...)
 	}
 	var files []schema.ProgramFile
 	slices.Sort(names)
