@@ -45,8 +45,8 @@ func rouge(text, reference string) float64 {
 // harmonic returns the harmonic mean of two shares, rounded as in promptfoo's library.
 func harmonic(a, b float64) float64 {
 	less, more := min(a, b), max(a, b)
-	if a == b || less == 0 {
-		return less
+	if less == 0 {
+		return 0
 	}
 	return min(more, less*(2/(1+less/more)))
 }
@@ -147,10 +147,10 @@ var (
 	marks      = lazyregexp.New(`[;@#$%&]`)
 	brackets   = lazyregexp.New(`[?!\][(){}<>]`)
 	possessive = lazyregexp.New(`([^'])' `)
-	shortened  = lazyregexp.New(`'([sSmMdD]) `)
-	verbs      = lazyregexp.New(`('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) `)
+	shortened  = lazyregexp.New(`'([smd]) `)
+	verbs      = lazyregexp.New(`('ll|'re|'ve|n't) `)
 	lastStop   = lazyregexp.New(`\.[\])}>' ]*$`)
-	initials   = lazyregexp.New(`(?:^|[^A-Za-z0-9_])[A-Za-z]\.[A-Za-z]$`)
+	initials   = lazyregexp.New(`(?:^|[^a-z0-9_])[a-z]\.[a-z]$`)
 )
 
 // contractions are written as one word and are two, of which the first has so many letters.
