@@ -27,7 +27,8 @@ func readJSON(file string, data []byte) (ast.Expr, *mistake) {
 		}
 		return nil, m
 	}
-	expr, err := parser.ParseExpr(file, data)
+	// A text of JSON may have a byte order mark, which CUE refuses.
+	expr, err := parser.ParseExpr(file, bytes.ReplaceAll(data, []byte("\ufeff"), []byte(`\ufeff`)))
 	if err != nil {
 		return nil, parserMistake(file, err)
 	}

@@ -38,6 +38,24 @@ func TestAbuseBombsAndDepths(t *testing.T) {
 	}
 }
 
+// TestByteOrderMarks: a text in a file may have one, in JSON and YAML, and each is kept.
+func TestByteOrderMarks(t *testing.T) {
+	for _, file := range []string{"a.json", "a.jsonl", "a.yaml"} {
+		doc, problems := document.Parse(file, []byte("\ufeff{\"a\": \"b\ufeffc\ufeff\"}\n"))
+		if len(problems) > 0 {
+			t.Errorf("%s: problems %v, want none", file, problems)
+			continue
+		}
+		at := []any{"a"}
+		if doc.IsList() {
+			at = []any{0, "a"}
+		}
+		if got := doc.Text(at...); got != "b\ufeffc\ufeff" {
+			t.Errorf("%s: the text is %q", file, got)
+		}
+	}
+}
+
 // TestMergeConflicts: a conflict that git left in a file is named, whatever the file's form.
 func TestMergeConflicts(t *testing.T) {
 	const says = ":1: error: the merge conflict that begins here is not resolved; keep one of its sides, and remove the lines with the marks"
