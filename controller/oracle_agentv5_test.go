@@ -131,6 +131,8 @@ func changesOfV5() []change {
 		{"#EvalcaseV5Test.providers", suite, "provider: bot\n", "providers: [bot]\n", ""},
 		{"#EvalcaseV5.environment", suite, "version: 1\n", "version: 1\nenvironment: {workdir: desks}\n", ""},
 		{"#EvalcaseV5Test.environment #EvalcaseWorkspace.workdir", suite, "workdir: bench", "workdir: desks", "counts J"},
+		{"#EvalcaseV5.workspace", suite, "version: 1\n", "version: 1\nworkspace: {template: desks}\n", ""},
+		{"#EvalcaseV5Test.workspace", suite, "environment: {type: host, workdir: bench, setup: {command: [sh, hooks/one.sh]}}", "workspace: {template: desks}", "counts J"},
 		{"#EvalcaseWorkspace.setup", suite, "[sh, hooks/one.sh]", "[sh, hooks/one.sh, x]", "counts J"},
 		{"a file of a folder", "test_definitions/bench/a.txt", "bench", "table", "counts J"},
 		{"#EvalcaseV5.extensions", suite, "file://hooks/one.mjs:beforeAll", "file://hooks/one.mjs:beforeEach", "counts J"},
