@@ -27,6 +27,8 @@ type planner struct {
 	outside []string
 	// storing guards the stored decisions while they are read.
 	storing sync.Mutex
+	// read are the cases that were compiled for their notes; nil if none are kept.
+	read *readCases
 }
 
 // always returns a function that selects cases to judge even if base has them

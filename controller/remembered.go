@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
@@ -62,7 +63,10 @@ func (p *planner) loadHead(ctx context.Context) (*loadedSide, error) {
 
 // rememberedHead returns head from remembered definitions, or nil.
 func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*loadedSide, error) {
-	notes, err := notesIn(env)
+	if !p.req.Brief && !p.req.scanned {
+		p.read = &readCases{wanted: p.req.Select}
+	}
+	notes, err := notesIn(env, p.read)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +101,7 @@ func (p *planner) rememberedHead(ctx context.Context, env *plan.Environment) (*l
 func (r *Request) ScanHead() {
 	r.makers()
 	head := *r
+	r.scanned = true
 	r.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
 		opts, err := head.options(ctx, head.Head)
 		if err != nil {
@@ -108,12 +113,49 @@ func (r *Request) ScanHead() {
 }
 
 // notesIn returns the notes that planning takes about cases in an environment: digests,
-// and data for an estimate.
-func notesIn(env *plan.Environment) (snapshot.Notes, error) {
+// and data for an estimate. It keeps the cases in read, which may be nil.
+func notesIn(env *plan.Environment, read *readCases) (snapshot.Notes, error) {
 	digest, err := env.Digest()
 	return snapshot.Notes{Environment: digest, Take: func(c *schema.Case) string {
-		return plan.NewEntry(c, env).Note() + remeasure.NewWorkload(c).Text()
+		entry := plan.NewEntry(c, env)
+		read.keep(entry)
+		return entry.Note() + remeasure.NewWorkload(c).Text()
 	}}, err
+}
+
+// readCases are cases that were compiled for their notes. Those to be judged are not
+// compiled again. Its methods are safe for concurrent use, also on nil.
+type readCases struct {
+	wanted  func(*schema.CaseInfo) bool // nil for all
+	mu      sync.Mutex
+	entries map[string]*plan.Entry // by ID; guarded by mu
+}
+
+// keep keeps the latest case of an ID.
+func (r *readCases) keep(e *plan.Entry) {
+	if r == nil || r.wanted != nil && !r.wanted(e.CaseInfo) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries == nil {
+		r.entries = map[string]*plan.Entry{}
+	}
+	r.entries[e.ID()] = e
+}
+
+// entry returns the case that a row was planned from, or nil if it is not kept.
+func (r *readCases) entry(row *plan.Row) *plan.Entry {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[row.Head.ID()]
+	if e == nil || e.Origin.File != row.Head.Origin.File || e.Digests.D != row.HeadDigests.D {
+		return nil
+	}
+	return e
 }
 
 // complete adds the files' cases to the entries of a side.
@@ -262,7 +304,19 @@ func (p *planner) count(row *plan.Row, s remeasure.Workload) {
 }
 
 // loadDue loads the cases of rows, which are in the order of their files.
-func (p *planner) loadDue(ctx context.Context, rows []int) error {
+func (p *planner) loadDue(ctx context.Context, due []int) error {
+	var rows []int
+	for _, i := range due {
+		row := &p.out.Plan.Rows[i]
+		e := p.read.entry(row)
+		if e == nil {
+			rows = append(rows, i)
+			continue
+		}
+		if err := fill(row, e); err != nil {
+			return err
+		}
+	}
 	if len(rows) == 0 {
 		return nil
 	}

@@ -69,6 +69,9 @@ type Request struct {
 	// Remembered returns the remembered definitions of head, with the notes on every
 	// case; if it is nil or returns nil, they are loaded.
 	Remembered func(context.Context, snapshot.Notes) (*load.Snapshot, error)
+	// scanned means that Remembered reads all definitions, whose cases take too much
+	// memory to be kept.
+	scanned bool
 	// Brief keeps no case that is loaded only for the plan, so that the plan cannot be
 	// executed.
 	Brief bool
