@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
@@ -19,13 +20,14 @@ func visited(w http.ResponseWriter, r *http.Request) {
 		status int
 		text   string
 	}{
-		"/token":  {401, `{"error": "no token"}`},
-		"/empty":  {200, ""},
-		"/answer": {200, `{"answer": "hello"}`},
-		"/text":   {200, "hello there"},
-		"/page":   {200, "<!doctype html><html><head><title>Sign in</title></head></html>"},
-		"/latin":  {200, "{\"answer\": \"n\xe9e\"}"},
-		"/form":   {422, `{"detail": [{"loc": ["body", "question"], "msg": "Field required"}]}`},
+		"/token":                {401, `{"error": "no token"}`},
+		"/empty":                {200, ""},
+		"/answer":               {200, `{"answer": "hello"}`},
+		"/text":                 {200, "hello there"},
+		"/page":                 {200, "<!doctype html><html><head><title>Sign in</title></head></html>"},
+		"/latin":                {200, "{\"answer\": \"n\xe9e\"}"},
+		"/form":                 {422, `{"detail": [{"loc": ["body", "question"], "msg": "Field required"}]}`},
+		"/key/chat/completions": {401, `{"error": {"message": "Incorrect API key provided"}}`},
 	}
 	answer, ok := said[r.URL.Path]
 	if !ok {
@@ -46,7 +48,6 @@ func TestFirstVisit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := declaredTests(t)
 	for line := range strings.Lines(string(table)) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -57,7 +58,11 @@ func TestFirstVisit(t *testing.T) {
 		}
 		switch {
 		case len(cells) == 3 && cells[1] == "see":
-			if !strings.Contains(tests, "func "+cells[2]+"(") {
+			folder, name, isElsewhere := strings.Cut(cells[2], " ")
+			if !isElsewhere {
+				folder, name = "cmd/gavel", folder
+			}
+			if !strings.Contains(declaredTests(t, filepath.Join("..", "..", folder)), "func "+name+"(") {
 				t.Errorf("%s: there is no %s", cells[0], cells[2])
 			}
 		case len(cells) == 6:
@@ -71,10 +76,10 @@ func TestFirstVisit(t *testing.T) {
 	}
 }
 
-// declaredTests returns the text of the package's tests.
-func declaredTests(t *testing.T) string {
+// declaredTests returns the text of the tests in a folder.
+func declaredTests(t *testing.T, folder string) string {
 	t.Helper()
-	files, err := filepath.Glob("*_test.go")
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,5 +137,32 @@ func TestOneTargetThatCannotBeOpened(t *testing.T) {
 		mistake{args: "run", code: exitGate, says: []string{tt.want, "2 cases: 1 passed, 0 failed, 1 not", "gate undetermined: 1 case "}}.held(t, stdout+stderr, code)
 		stdout, stderr, code = gavel(t, dir, "run", "--sandbox", "off", "refund#other")
 		mistake{args: "run refund#other", code: exitUsage, says: []string{"gavel: "}, never: []string{"gate"}}.held(t, stdout+stderr, code)
+	}
+}
+
+// TestTheSameHeadAgain says the same of a change that it said before, though nothing is
+// judged any more.
+func TestTheSameHeadAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: mistakeCase})
+	gavel(t, dir, "run")
+	if err := os.WriteFile(filepath.Join(dir, mistakeFile), []byte(strings.Replace(mistakeCase, "input: hi", "input: good morning", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, judged := range []string{"1 run", "1 reused"} {
+		stdout, stderr, code := gavel(t, dir, "run", "--base", "HEAD")
+		mistake{args: "run --base HEAD", says: []string{judged, "gate pass: no case regressed"}, never: []string{"no affected cases"}}.held(t, stdout+stderr, code)
+	}
+	j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+	said := map[string]bool{}
+	for range 2 {
+		j.run(t)
+		heading, _, _ := strings.Cut(j.forge.Comments(1)[0].Body[strings.Index(j.forge.Comments(1)[0].Body, "### "):], "\n")
+		said[heading] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("the headings of one head are %v", said)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/google/go-cmp/cmp"
@@ -234,6 +235,16 @@ func TestTheFirstStart(t *testing.T) {
 	served, end := j.starting(t, file)
 	for range 2 {
 		served.await(t, "no gavel worker is running")
+	}
+	// The author reads why it takes time, and that the definitions are right.
+	waiting := func() bool {
+		states := j.states()
+		return strings.HasPrefix(states["gavel/validate"], "success: all definitions are valid") && strings.HasSuffix(states["gavel/verdict"], " for a worker; none is running")
+	}
+	for end := time.Now().Add(time.Minute); !waiting(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the statuses of a head that waits are %v", j.states())
+		}
 	}
 	ends := []func() int{end}
 	for range 2 {
