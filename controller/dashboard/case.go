@@ -47,7 +47,9 @@ type caseBody struct {
 
 // A sampleView is one conversation with its measurements.
 type sampleView struct {
-	Title  string
+	Title string
+	// Open says that the conversation is unfolded.
+	Open   bool
 	System string
 	Turns  []turnView
 	Notes  []string
@@ -152,18 +154,42 @@ func (s *Site) samples(ctx context.Context, body *caseBody, scope ledger.Scope, 
 		byOrdinal[j.Sample.Ordinal] = j
 	}
 	room := mostText
-	for _, x := range slices.Backward(executions) { // the newest explains the verdict best
-		if len(body.Samples) == mostSamples {
-			body.MoreSamples = len(executions) - mostSamples
-			break
-		}
+	differs := func(x ledger.Execution) bool { return hasContrast(byOrdinal[x.Ordinal].Sample) }
+	shown := shownSamples(executions, differs)
+	body.MoreSamples = len(executions) - len(shown)
+	open := max(0, slices.IndexFunc(shown, differs))
+	for i, x := range shown {
 		title := "Conversation"
 		if len(executions) > 1 {
 			title = fmt.Sprintf("Sample %d of %d", x.Ordinal+1, len(executions))
+			if differs(x) {
+				title += ": not as expected"
+			}
 		}
-		body.Samples = append(body.Samples, s.sample(title, x.Transcript, byOrdinal[x.Ordinal].Sample, &room))
+		one := s.sample(title, x.Transcript, byOrdinal[x.Ordinal].Sample, &room)
+		one.Open = i == open
+		body.Samples = append(body.Samples, one)
 	}
 	return nil
+}
+
+// shownSamples returns the newest samples, the newest first. If none of them differs from
+// what is expected, the newest that does takes the place of the last.
+func shownSamples(executions []ledger.Execution, differs func(ledger.Execution) bool) []ledger.Execution {
+	all := slices.Clone(executions)
+	slices.Reverse(all)
+	shown := all[:min(len(all), mostSamples)]
+	if at := slices.IndexFunc(all, differs); at >= len(shown) {
+		shown[len(shown)-1] = all[at]
+	}
+	return shown
+}
+
+// hasContrast reports whether a sample has a criterion with an expected and an actual text.
+func hasContrast(s verdict.Sample) bool {
+	return slices.ContainsFunc(s.Measurements, func(m verdict.Measurement) bool {
+		return slices.ContainsFunc(m.Criteria, func(c verdict.Criterion) bool { return c.Expected != "" && !c.NotApplicable })
+	})
 }
 
 func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample, room *int) sampleView {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
+	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -118,4 +119,38 @@ func TestExpectedNextToActual(t *testing.T) {
 	h.run("r", r)
 	has(t, h.site(dashboard.Config{}), "/runs/r/case?name="+url.QueryEscape(r.Cases[0].Name()),
 		`60 &lt;b&gt;days&lt;/b&gt;<dl class="contrast"><div><dt>expected</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div></dl></td>`)
+}
+
+// TestSampleThatDiffers: of several samples, the page of a case unfolds the newest that is
+// not as expected and says which one it is, however many are newer.
+func TestSampleThatDiffers(t *testing.T) {
+	for _, tt := range []struct{ samples, wrong, open, more int }{{3, 1, 1, 0}, {3, -1, 2, 0}, {14, 2, 2, 4}, {14, 12, 12, 4}} {
+		h := newHouse(t)
+		r := report.Compare(reporttest.FirstRun().In)
+		digest, zero := r.Cases[0].Digest, 0.0
+		out := ledger.Outcome{
+			Trust: ledger.Trust{Level: ledger.LevelOperator}, Digests: plan.Digests{E: "e", J: "j", D: digest}, Case: "x",
+			Decision: &ledger.Decision{Result: verdict.Result{Verdict: verdict.Fail, Score: &zero, Samples: tt.samples}, Samples: tt.samples},
+		}
+		for i := range tt.samples {
+			c := verdict.Criterion{ID: "a", Score: 1}
+			if i == tt.wrong {
+				c = verdict.Criterion{ID: "a", Expected: "Rome", Actual: "Paris"}
+			}
+			out.Executions = append(out.Executions, ledger.Execution{Ordinal: i, Transcript: verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "x"}}}})
+			out.Samples = append(out.Samples, ledger.Judgement{Sample: verdict.Sample{Ordinal: i, Measurements: []verdict.Measurement{{Evaluator: "e", Criteria: []verdict.Criterion{c}}}}})
+		}
+		if err := h.ledger.Save(t.Context(), out); err != nil {
+			t.Fatal(err)
+		}
+		h.run("r", r)
+		want := fmt.Sprintf("<details class=\"sample\" open>\n<summary><h2>Sample %d of %d", tt.open+1, tt.samples)
+		if tt.wrong >= 0 {
+			want += ": not as expected"
+		}
+		page := get(t, h.site(dashboard.Config{}), "/runs/r/case?name="+url.QueryEscape(r.Cases[0].Name()), 200)
+		if !strings.Contains(page, want+"</h2>") || strings.Count(page, `<details class="sample" open>`) != 1 || strings.Contains(page, "more samples are stored") != (tt.more > 0) {
+			t.Errorf("%+v: the page lacks %q:\n%s", tt, want, page)
+		}
+	}
 }

@@ -54,6 +54,11 @@ func uncontrasted(criteria []verdict.Criterion) []verdict.Criterion {
 	return out
 }
 
+// contrastOrder adds the expected and the actual calls, in order, to a criterion.
+func contrastOrder(c *verdict.Criterion, wanted, made []Call) {
+	contrast(c, listCalls(wanted), listCalls(made))
+}
+
 // contrastCalls adds an expected call and the calls of its tool, or all calls without one,
 // to a criterion. It adds nothing if some call fits, since then only the order or the
 // number of calls is wrong.
@@ -65,14 +70,22 @@ func contrastCalls(c *verdict.Criterion, want Call, fits []bool, made []Call) {
 	if len(of) == 0 {
 		of = made
 	}
-	var actual strings.Builder
-	for _, m := range of {
-		if actual.Len() > mostShown*utf8.UTFMax { // more is never shown
+	contrast(c, want.source(), listCalls(of))
+}
+
+// listCalls returns calls with their arguments, one a line.
+func listCalls(calls []Call) string {
+	var b strings.Builder
+	for i, c := range calls {
+		if b.Len() > 2*mostShown*utf8.UTFMax { // more is never shown
 			break
 		}
-		actual.WriteString(m.source() + "\n")
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(c.source())
 	}
-	contrast(c, want.source(), strings.TrimSuffix(actual.String(), "\n"))
+	return b.String()
 }
 
 // source returns a call as its name with the arguments in parentheses.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -51,10 +53,13 @@ func TestContrast(t *testing.T) {
 		{"icontains-any", asserted("icontains-any", `["Rome","Oslo"]`), "Paris", `"Rome", "Oslo"`, "Paris"},
 		{"starts-with", asserted("starts-with", `"Rome"`), "Paris", "Rome", "Paris"},
 		{"not equals", evaluator.Assertion{Type: "equals", Value: raw(`"Paris"`), Not: true}, "Paris", "", ""},
+		{"overlap", evaluator.Overlap{By: evaluator.ByROUGE, Texts: []string{"Rome it is"}, Least: 0.5}, "Paris", "Rome it is", "Paris"},
+		{"overlap, reached", evaluator.Overlap{By: evaluator.ByROUGE, Texts: []string{"Paris"}, Least: 0.5}, "Paris", "", ""},
+		{"not overlap", evaluator.Overlap{By: evaluator.ByBLEU, Texts: []string{"Paris"}, Least: 0.5, Not: true}, "Paris", "", ""},
 		{"is-json", evaluator.Assertion{Type: "is-json"}, "Paris", "", ""},
 	} {
 		m := measured(t.Context(), t, schema.Evaluator{Spec: tt.spec}, input("Which city?", tt.reply, &script{}))
-		if m.Error != "" || len(m.Criteria) != 1 {
+		if m.Error != "" || len(m.Criteria) == 0 {
 			t.Errorf("%s: %d criteria, error %q", tt.name, len(m.Criteria), m.Error)
 			continue
 		}
@@ -98,6 +103,50 @@ func TestContrastOfCalls(t *testing.T) {
 				t.Errorf("%s, %s: expected %q and actual %q, want %q and %q", kind, tt.name, c.Expected, c.Actual, tt.expected, tt.actual)
 			}
 		}
+	}
+}
+
+// TestContrastOfCodes: each measure of ICD codes that is below 1 has the codes, or their
+// categories, that it compares.
+func TestContrastOfCodes(t *testing.T) {
+	spec := evaluator.ICDCodes{Expected: []string{"K29.8", "E11.9"}}
+	for reply, want := range map[string][]string{
+		`["K29.7", "E11.9"]`:          {"E11.9, K29.8 | E11.9, K29.7", " | ", " | ", "E11.9, K29.8 | E11.9, K29.7"},
+		`["E11.9"]`:                   {"E11.9, K29.8 | E11.9", "E11, K29 | E11", "E11.9, K29.8 | E11.9", " | "},
+		`["K29.8", "E11.9", "E11.9"]`: {" | ", " | ", " | ", "E11.9, K29.8 | E11.9, E11.9, K29.8"},
+		"gastritis":                   {"E11.9, K29.8 | gastritis", "E11.9, K29.8 | gastritis", "E11.9, K29.8 | gastritis", "E11.9, K29.8 | gastritis"},
+	} {
+		var got []string
+		for _, c := range measured(t.Context(), t, schema.Evaluator{Spec: spec}, input("", reply, &script{})).Criteria {
+			got = append(got, c.Expected+" | "+c.Actual)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", reply, diff)
+		}
+	}
+}
+
+// TestContrastOfOrder: calls that only the order makes wrong are shown in both orders, once.
+func TestContrastOfOrder(t *testing.T) {
+	for name, spec := range map[string]schema.Spec{
+		"chain":      evaluator.ToolCalls{Expected: expect("find", "pay"), Chain: true},
+		"trajectory": evaluator.Trajectory{Mode: evaluator.InOrder, Steps: steps("find", "pay")},
+	} {
+		m := measured(t.Context(), t, schema.Evaluator{Spec: spec}, evaluate.Input{Case: &schema.Case{}, Transcript: calls("pay", "find")})
+		var got []string
+		for _, c := range m.Criteria {
+			if c.Expected != "" {
+				got = append(got, c.Expected+" | "+c.Actual)
+			}
+		}
+		if diff := cmp.Diff([]string{"find()\npay() | pay()\nfind()"}, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+	subset := evaluator.Trajectory{Mode: evaluator.Subset, Steps: steps("find")}
+	m := measured(t.Context(), t, schema.Evaluator{Spec: subset}, evaluate.Input{Case: &schema.Case{}, Transcript: calls("find", "pay")})
+	if a, b := m.Criteria[0], m.Criteria[1]; a.Expected != "" || b.Expected != "find()" || b.Actual != "pay()" {
+		t.Errorf("subset: %+v", m.Criteria)
 	}
 }
 

@@ -30,10 +30,14 @@ const (
 //   - precision is the share of the answer's codes that are expected, and 1 from 0.8 on.
 func icdCodes(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, string) {
 	found := evaluator.ICDCodesIn(answer)
-	if len(found) == 0 {
-		return icdCriteria(0, 0, 0, 0), "the answer lists no codes as JSON"
-	}
 	expected := unique(spec.Expected)
+	if len(found) == 0 {
+		list := icdCriteria(0, 0, 0, 0)
+		for i := range list {
+			contrast(&list[i], strings.Join(expected, ", "), answer)
+		}
+		return list, "the answer lists no codes as JSON"
+	}
 	missing := without(expected, found)
 	extra := without(unique(found), expected)
 	right := len(unique(found)) - len(extra) // a code that is listed twice is right once
@@ -44,10 +48,18 @@ func icdCodes(spec evaluator.ICDCodes, answer string) ([]verdict.Criterion, stri
 			has++
 		}
 	}
-	return icdCriteria(
+	list := icdCriteria(
 		icdShare(len(expected)-len(missing), len(expected)), icdShare(has, len(categories)),
 		specificity(spec.Expected, found), min(1, icdShare(right, len(found))/enough),
-	), reason(expected, missing, extra)
+	)
+	for i := range list {
+		want, got := expected, slices.Sorted(slices.Values(found))
+		if list[i].ID == evaluator.ICDCompleteness {
+			want, got = categories, unique(there)
+		}
+		contrast(&list[i], strings.Join(want, ", "), strings.Join(got, ", "))
+	}
+	return list, reason(expected, missing, extra)
 }
 
 func icdCriteria(accuracy, completeness, specificity, precision float64) []verdict.Criterion {

@@ -28,6 +28,9 @@ func overlap(spec evaluator.Overlap, in Input) (finding, error) {
 		return finding{}, errLacks("not-" + spec.By + " holds of the whole")
 	}
 	f := passAndScore(share(reaches), score, spec.Not, fmt.Sprintf("the score of %s is %.4g, and the threshold %v", spec.By, score, spec.Least))
+	if !spec.Not {
+		contrast(&f.criteria[0], strings.Join(spec.Texts, "\n"), answer)
+	}
 	return f, nil
 }
 

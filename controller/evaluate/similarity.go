@@ -47,6 +47,9 @@ func similarity(ctx context.Context, spec evaluator.Similar, answer string, d *d
 		score = 1 - best
 	}
 	c := verdict.Criterion{ID: similarityCriterion, Score: max(0, min(1, score)), Note: fmt.Sprintf("the similarity to %s is %.3g", quote(nearest), best)}
+	if !spec.Not {
+		contrast(&c, nearest, answer)
+	}
 	out := finding{criteria: []verdict.Criterion{c}, reason: c.Note}
 	if spec.Signed && score < 0 {
 		out.criteria = append(out.criteria, verdict.Criterion{ID: "not below 0", Veto: true, Note: c.Note})

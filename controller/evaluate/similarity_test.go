@@ -50,6 +50,10 @@ func TestSimilarity(t *testing.T) {
 		if (err != nil) != (tt.want < 0) || tt.want >= 0 && math.Abs(c.Score-tt.want) > 1e-9 {
 			t.Errorf("%+v: %+v, %v, want %v", tt.spec, c, err, tt.want)
 		}
+		wanted := map[float64]string{math.Sqrt2 / 2: "near", 0: "other", (1 + math.Sqrt2/2) / 2: "near", 0.5: "near"}[tt.want]
+		if c.Expected != wanted || wanted != "" && c.Actual != "answer" {
+			t.Errorf("%+v: expected %q and actual %q, want %q", tt.spec, c.Expected, c.Actual, wanted)
+		}
 		if len(asked) != 1+len(tt.spec.Texts) || asked[0] != schema.Embedder || err == nil && d.Usage.Calls != len(asked) {
 			t.Errorf("%+v: asked %v, usage %+v", tt.spec, asked, d.Usage)
 		}

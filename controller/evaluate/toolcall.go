@@ -3,6 +3,7 @@ package evaluate
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -55,11 +56,16 @@ func toolFinding(chain bool, wanted, made []Call, fits [][]bool, matched []bool)
 	var f finding
 	var missing []string
 	ids := newIDs()
+	isOrderShown := false // once is enough
 	for i, want := range wanted {
 		c := verdict.Criterion{ID: ids.next("call " + want.Name), Score: share(matched[i])}
 		if !matched[i] {
 			c.Note = missingNote(want, made, chain)
 			contrastCalls(&c, want, fits[i], made)
+			if chain && slices.Contains(fits[i], true) && !isOrderShown {
+				contrastOrder(&c, wanted, made)
+				isOrderShown = true
+			}
 			missing = append(missing, want.Name+" ("+c.Note+")")
 		}
 		f.criteria = append(f.criteria, c)

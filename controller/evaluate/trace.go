@@ -40,10 +40,57 @@ func traceCalls(spec evaluator.Calls, t *verdict.Transcript) (verdict.Criterion,
 		out.Note = spec.Type + " holds, and must not"
 	case !spec.Not && wrong != "":
 		out.Note = wrong + "; called: " + called(made)
+		contrastRule(&out, spec, made)
 	default:
 		out.Score = 1
 	}
 	return out, nil
+}
+
+// contrastRule adds to a criterion the calls that a rule asks for, and the calls that were
+// made. Rules without a list of calls add nothing.
+func contrastRule(c *verdict.Criterion, spec evaluator.Calls, made []Call) {
+	var wanted, actual []string
+	for _, m := range made {
+		actual = append(actual, m.Name)
+	}
+	switch spec.Type {
+	case evaluator.CallsWithArgs:
+		want := Call{Name: spec.Tools[0].Pattern, Text: string(spec.Args)}
+		of := slices.DeleteFunc(slices.Clone(made), func(m Call) bool { return !fitsCalls(want.Name, m.Name) })
+		if len(of) == 0 {
+			of = made
+		}
+		contrastOrder(c, []Call{want}, of)
+		return
+	case evaluator.CallsInSequence:
+		for _, tool := range spec.Tools {
+			wanted = append(wanted, tool.Pattern)
+		}
+	case evaluator.CallsUsed, evaluator.CallsCounted, evaluator.CallsOfSkills:
+		for _, tool := range spec.Tools {
+			wanted = append(wanted, tool.Pattern+", "+numberOf(tool))
+		}
+		if spec.Type == evaluator.CallsOfSkills {
+			actual = skills(made)
+		}
+	}
+	contrast(c, strings.Join(wanted, "\n"), strings.Join(actual, "\n"))
+}
+
+// numberOf returns the bounds of a tool's calls in words.
+func numberOf(tool evaluator.CallName) string {
+	switch {
+	case tool.Most == nil && tool.Least == 0:
+		return "any number of times"
+	case tool.Most == nil:
+		return "at least " + times(tool.Least)
+	case tool.Least == *tool.Most:
+		return times(tool.Least)
+	case tool.Least == 0:
+		return "at most " + times(*tool.Most)
+	}
+	return fmt.Sprintf("%d to %s", tool.Least, times(*tool.Most))
 }
 
 // violation describes the mistake in the calls; empty if the rule holds.

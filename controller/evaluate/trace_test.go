@@ -67,6 +67,35 @@ func TestTraceCalls(t *testing.T) {
 	}
 }
 
+// TestContrastOfTraces: a rule that does not hold shows the calls that it asks for next to
+// the calls that were made.
+func TestContrastOfTraces(t *testing.T) {
+	two := 2
+	for _, tt := range []struct {
+		spec             evaluator.Calls
+		calls            []string
+		expected, actual string
+	}{
+		{evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("search", "open")}, []string{"open", "close"}, "search, at least once\nopen, at least once", "open\nclose"},
+		{evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("open")}, []string{"open"}, "", ""},
+		{evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("open"), Not: true}, []string{"open"}, "", ""},
+		{evaluator.Calls{Type: evaluator.CallsCounted, Tools: []evaluator.CallName{{Pattern: "a*", Least: 1, Most: &two}}}, nil, "a*, 1 to 2 times", ""},
+		{evaluator.Calls{Type: evaluator.CallsCounted, Tools: []evaluator.CallName{{Pattern: "a", Least: 2, Most: &two}}}, []string{"a"}, "a, 2 times", "a"},
+		{evaluator.Calls{Type: evaluator.CallsCounted, Tools: []evaluator.CallName{{Pattern: "a", Most: &two}}}, []string{"a", "a", "a"}, "a, at most 2 times", "a\na\na"},
+		{evaluator.Calls{Type: evaluator.CallsCounted, Tools: []evaluator.CallName{{Pattern: "a", Most: new(int)}}}, []string{"a"}, "a, never", "a"},
+		{evaluator.Calls{Type: evaluator.CallsInSequence, Tools: named("a", "b")}, []string{"b", "a"}, "a\nb", "b\na"},
+		{evaluator.Calls{Type: evaluator.CallsWithArgs, Tools: named("a"), Args: []byte(`{"x":1}`)}, []string{`a {"x":2}`, "b"}, `a({"x":1})`, `a({"x":2})`},
+		{evaluator.Calls{Type: evaluator.CallsWithArgs, Tools: named("a"), Args: []byte(`{"x":1}`)}, []string{"b"}, `a({"x":1})`, `b({})`},
+		{evaluator.Calls{Type: evaluator.CallsOfSkills, Tools: named("review")}, []string{`skill {"skill":"lint"}`, "open"}, "review, at least once", "lint"},
+		{evaluator.Calls{Type: evaluator.CallsAreValid}, []string{"close"}, "", ""},
+	} {
+		c, err := traceCalls(tt.spec, made(tt.calls...))
+		if err != nil || c.Expected != tt.expected || c.Actual != tt.actual {
+			t.Errorf("%+v with %q: expected %q and actual %q, %v, want %q and %q", tt.spec, tt.calls, c.Expected, c.Actual, err, tt.expected, tt.actual)
+		}
+	}
+}
+
 // TestUnknownCalls: a target that reports no calls cannot be measured, and does not score 0.
 func TestUnknownCalls(t *testing.T) {
 	if c, err := traceCalls(evaluator.Calls{Type: evaluator.CallsUsed, Tools: named("a")}, &verdict.Transcript{}); err == nil {

@@ -44,7 +44,7 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 		return suiteFinding{}, err
 	}
 	if spec.Mode == evaluator.Subset {
-		return subset(fits, made), nil
+		return subset(spec.Steps, fits, made), nil
 	}
 	held, violation, err := match(spec, fits, made)
 	if err != nil {
@@ -55,7 +55,7 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 		c := verdict.Criterion{ID: fmt.Sprintf("step %d %s", i+1, step.Tool), Score: share(held[i])}
 		if !held[i] {
 			c.Note = stepNote(step, fits[i], made)
-			contrastCalls(&c, Call{Name: step.Tool, Text: string(step.Args)}, fits[i], callsOf(made, func(m timedCall) Call { return m.Call }))
+			contrastCalls(&c, stepCall(step), fits[i], callsOf(made, madeCall))
 		}
 		list = append(list, c)
 	}
@@ -74,10 +74,19 @@ func trajectory(spec evaluator.Trajectory, in suiteInput) (suiteFinding, error) 
 		for i := range list {
 			list[i].Score, list[i].Note = 0, violation
 		}
+		if !slices.ContainsFunc(list, func(c verdict.Criterion) bool { return c.Expected != "" }) {
+			contrastOrder(&list[0], callsOf(spec.Steps, stepCall), callsOf(made, madeCall))
+		}
 		return suiteFinding{list, violation + "; called: " + wasCalled(made)}, nil
 	}
 	return suiteFinding{list, trajectoryReason(list, made)}, nil
 }
+
+// stepCall returns the call that a step expects.
+func stepCall(s evaluator.Step) Call { return Call{Name: s.Tool, Text: string(s.Args)} }
+
+// madeCall returns a call without its duration.
+func madeCall(m timedCall) Call { return m.Call }
 
 // match returns which steps hold, and the violation that makes the whole score 0, or an
 // empty string.
@@ -110,7 +119,7 @@ func match(spec evaluator.Trajectory, fits [][]bool, made []timedCall) (held []b
 
 // subset checks every call against the steps. A call that is none of them does not hold; a
 // step may be made several times. Without calls everything holds.
-func subset(fits [][]bool, made []timedCall) suiteFinding {
+func subset(steps []evaluator.Step, fits [][]bool, made []timedCall) suiteFinding {
 	if len(made) == 0 {
 		return suiteFinding{[]verdict.Criterion{{ID: "no call", Score: 1}}, "no tool was called"}
 	}
@@ -126,6 +135,7 @@ func subset(fits [][]bool, made []timedCall) suiteFinding {
 		c := verdict.Criterion{ID: fmt.Sprintf("call %d %s", j+1, m.Name), Score: share(isListed)}
 		if !isListed {
 			c.Note = "not expected"
+			contrastOrder(&c, callsOf(steps, stepCall), []Call{m.Call})
 		}
 		list = append(list, c)
 	}

@@ -323,6 +323,9 @@ type CriterionDiff struct {
 	// Expected and Actual are the compared texts of the side that has the note.
 	Expected string `json:"expected,omitempty"`
 	Actual   string `json:"actual,omitempty"`
+	// Sample is the number of the sample that the note and the texts are from, counted
+	// from 1; 0 if there is one sample.
+	Sample int `json:"sample,omitempty"`
 }
 
 // Summary counts the cases of a Report.

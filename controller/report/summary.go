@@ -253,14 +253,14 @@ func criteria(p pair) []CriterionDiff {
 	}
 	each(p.head, func(k id, c verdict.Criterion) {
 		at[k] = len(out)
-		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Head: &c.Score, Note: c.Remark(), Expected: c.Expected, Actual: c.Actual})
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Head: &c.Score, Note: c.Remark(), Expected: c.Expected, Actual: c.Actual, Sample: c.Sample})
 	})
 	each(p.base, func(k id, c verdict.Criterion) {
 		if i, ok := at[k]; ok {
 			out[i].Base = &c.Score
 			return
 		}
-		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Base: &c.Score, Note: c.Remark(), Expected: c.Expected, Actual: c.Actual})
+		out = append(out, CriterionDiff{Evaluator: k.evaluator, ID: k.criterion, Base: &c.Score, Note: c.Remark(), Expected: c.Expected, Actual: c.Actual, Sample: c.Sample})
 	})
 	return out
 }

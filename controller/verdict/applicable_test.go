@@ -53,7 +53,7 @@ func TestMeanOfWhatAppliesSometimes(t *testing.T) {
 	told := scores(0.5)
 	told.Criteria[0].Note, told.Criteria[0].Code, told.Criteria[0].Turns = "late", "slow", []int{3}
 	res := verdict.Decide([]schema.Evaluator{{Weight: 1}}, samples(without(scores(1, 1), "a"), told, scores(1)))
-	want := []verdict.Criterion{{ID: "a", Score: 0.75, Note: "late", Code: "slow", Turns: []int{3}}, {ID: "b", Score: 1}}
+	want := []verdict.Criterion{{ID: "a", Score: 0.75, Note: "late", Sample: 2, Code: "slow", Turns: []int{3}}, {ID: "b", Score: 1}}
 	if diff := cmp.Diff(want, res.Evaluators[0].Criteria); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

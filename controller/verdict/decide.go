@@ -252,7 +252,7 @@ func decideEvaluator(ev schema.Evaluator, i int, judged []Sample, every bool) (e
 		}
 	}
 	er.Name, er.Weight = ev.Name, &ev.Weight
-	er.Criteria = meanCriteria(standings)
+	er.Criteria = meanCriteria(standings, judged)
 	if ev.Spec != nil {
 		er.Type = ev.Spec.Kind()
 	}
@@ -352,12 +352,16 @@ func exceeded(rule schema.Rule, criteria []Criterion) string {
 }
 
 // meanCriteria returns the criteria with their mean scores over the samples that they
-// apply to, and with the notes of the first of these.
-func meanCriteria(standings []result) []Criterion {
+// apply to. Notes and excerpts are from the first of these with the lowest score, since it
+// shows best why a criterion does not hold.
+func meanCriteria(standings []result, judged []Sample) []Criterion {
 	var order []string
 	found := map[string][]Criterion{}
-	for _, s := range standings {
+	for n, s := range standings {
 		for _, c := range s.criteria {
+			if len(standings) > 1 && c.Score < 1 && (c.Note != "" || c.Expected != "") {
+				c.Sample = judged[n].Ordinal + 1
+			}
 			if len(found[c.ID]) == 0 {
 				order = append(order, c.ID)
 			}
@@ -369,7 +373,7 @@ func meanCriteria(standings []result) []Criterion {
 		mean := found[id][0]
 		apply := slices.DeleteFunc(found[id], func(c Criterion) bool { return c.NotApplicable })
 		if len(apply) > 0 {
-			mean = apply[0]
+			mean = slices.MinFunc(apply, func(a, b Criterion) int { return cmp.Compare(a.Score, b.Score) })
 			mean.Score = 0
 		}
 		value := 0.0

@@ -259,12 +259,43 @@ func TestDecideKeepsMeanCriteria(t *testing.T) {
 	first, second := scores(1, 0), scores(0.5, 0)
 	first.Criteria[1].Note = "b is missing"
 	got := verdict.Decide([]schema.Evaluator{{Name: "main", Weight: 1}}, samples(first, second))
-	want := []verdict.Criterion{{ID: "a", Score: 0.75}, {ID: "b", Note: "b is missing"}}
+	want := []verdict.Criterion{{ID: "a", Score: 0.75}, {ID: "b", Note: "b is missing", Sample: 1}}
 	if diff := cmp.Diff(want, got.Evaluators[0].Criteria); diff != "" {
 		t.Errorf("criteria (-want +got):\n%s", diff)
 	}
 	if got.Samples != 2 {
 		t.Errorf("%d samples, want 2", got.Samples)
+	}
+}
+
+// TestMeanCriterionShowsAFailure: the note and the excerpts of a mean are from the first
+// sample with the lowest score, which is named. A single sample and a criterion that holds
+// name none.
+func TestMeanCriterionShowsAFailure(t *testing.T) {
+	of := func(ordinal int, score float64, said string) verdict.Sample {
+		c := verdict.Criterion{ID: "a", Score: score, Note: said, Expected: said, Actual: said}
+		if score == 1 {
+			c = verdict.Criterion{ID: "a", Score: 1}
+		}
+		return verdict.Sample{Ordinal: ordinal, Measurements: []verdict.Measurement{{Evaluator: "main", Criteria: []verdict.Criterion{c}}}}
+	}
+	for _, tt := range []struct {
+		name    string
+		samples []verdict.Sample
+		said    string
+		sample  int
+	}{
+		{"one", []verdict.Sample{of(0, 0, "x")}, "x", 0},
+		{"second", []verdict.Sample{of(0, 1, ""), of(1, 0, "x"), of(2, 0, "y")}, "x", 2},
+		{"lowest", []verdict.Sample{of(0, 0.5, "x"), of(1, 0.25, "y")}, "y", 2},
+		{"after an error", []verdict.Sample{{Ordinal: 0, Error: "down"}, of(1, 1, ""), of(2, 0, "x")}, "x", 3},
+		{"all hold", []verdict.Sample{of(0, 1, ""), of(1, 1, "")}, "", 0},
+	} {
+		res := verdict.Decide([]schema.Evaluator{{Name: "main", Weight: 1, Rule: schema.Rule{Threshold: 1}}}, tt.samples)
+		c := res.Evaluators[0].Criteria[0]
+		if c.Note != tt.said || c.Expected != tt.said || c.Actual != tt.said || c.Sample != tt.sample {
+			t.Errorf("%s: %+v, want %q of sample %d", tt.name, c, tt.said, tt.sample)
+		}
 	}
 }
 

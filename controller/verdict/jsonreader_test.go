@@ -67,7 +67,7 @@ func list[T any](c chance, one func() T) []T {
 
 func (c chance) criterion() verdict.Criterion {
 	return verdict.Criterion{
-		ID: c.text(), Score: c.number(), Veto: c.bool(), NotApplicable: c.bool(), Value: c.optional(), Note: c.text(), Expected: c.text(), Actual: c.text(), Code: c.text(),
+		ID: c.text(), Score: c.number(), Veto: c.bool(), NotApplicable: c.bool(), Value: c.optional(), Note: c.text(), Expected: c.text(), Actual: c.text(), Sample: c.IntN(9), Code: c.text(),
 		Turns: list(c, func() int { return c.IntN(9) }), Hits: list(c, c.text), Misses: list(c, c.text),
 	}
 }
@@ -124,7 +124,7 @@ func TestFields(t *testing.T) {
 	refused := map[string]bool{"attempts": true, "comparison": true, "details": true}
 	x := 0.5
 	criterion := verdict.Criterion{
-		ID: "a", Score: 1, Veto: true, NotApplicable: true, Value: &x, Note: "n", Expected: "x", Actual: "y", Code: "c",
+		ID: "a", Score: 1, Veto: true, NotApplicable: true, Value: &x, Note: "n", Expected: "x", Actual: "y", Sample: 2, Code: "c",
 		Turns: []int{1}, Hits: []string{"h"}, Misses: []string{"m"}, Details: json.RawMessage("1"),
 	}
 	evaluator := verdict.EvaluatorResult{

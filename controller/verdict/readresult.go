@@ -234,6 +234,9 @@ func (r *JSONReader) criterion() {
 	if r.field("actual") {
 		out.Actual = r.quoted()
 	}
+	if r.field("sample") {
+		out.Sample = int(r.integer())
+	}
 	if r.field("code") {
 		out.Code = r.quoted()
 	}

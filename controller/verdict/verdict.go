@@ -238,6 +238,9 @@ type Criterion struct {
 	// results have neither.
 	Expected string `json:"expected,omitempty"`
 	Actual   string `json:"actual,omitempty"`
+	// Sample is the number of the sample, counted from 1, that the note and the excerpts
+	// are from, if the criterion is a mean over several; 0 if it is not.
+	Sample int `json:"sample,omitempty"`
 	// Code names the kind of a failure in snake_case; empty without one.
 	Code string `json:"code,omitempty"`
 	// Turns are the messages of the transcript that show it, counted from 1.

@@ -48,7 +48,10 @@ type call struct{ Name, Arguments string }
 type criterion struct {
 	Name, Base, Head, Note string
 	Expected, Actual       string
-	Worse                  bool
+	// Sample is the number of the sample that the note and the texts are from; 0 if the
+	// table is of one sample.
+	Sample int
+	Worse  bool
 }
 
 // NewCase converts a row of a report into words.
@@ -168,7 +171,7 @@ func Turns(messages []schema.Message) []Turn {
 
 func (c *Case) criteria(all []report.CriterionDiff, scale float64) {
 	for _, cr := range all {
-		line := criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note)}
+		line := criterion{Name: textfmt.Line(cr.ID), Base: textfmt.Native(cr.Base, scale), Head: textfmt.Native(cr.Head, scale), Note: textfmt.Clean(cr.Note), Sample: cr.Sample}
 		line.Expected, line.Actual = textfmt.Clean(cr.Expected), textfmt.Clean(cr.Actual)
 		line.Worse = cr.Base != nil && cr.Head != nil && *cr.Head < *cr.Base
 		c.HasBase = c.HasBase || cr.Base != nil

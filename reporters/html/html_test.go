@@ -223,12 +223,15 @@ func TestExpectedNextToActual(t *testing.T) {
 	r.Cases[0].Detail = &report.Detail{Criteria: []report.CriterionDiff{
 		{Evaluator: "e", ID: "a", Head: &zero, Note: "differs", Expected: "30 <b>days</b>", Actual: "60\ndays"},
 		{Evaluator: "e", ID: "b", Head: &zero, Note: "is missing", Expected: "a date"}, {Evaluator: "e", ID: "c", Head: &zero, Note: "is rude"},
+		{Evaluator: "e", ID: "d", Head: &zero, Note: "of many", Expected: "a", Actual: "b", Sample: 2}, {Evaluator: "e", ID: "e", Head: &zero, Expected: "c", Sample: 3},
 	}}
 	text := render(t, r, Options{})
 	for _, want := range []string{
 		`differs<dl class="contrast"><div><dt>expected</dt><dd>30 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60` + "\n" + `days</dd></div></dl></td>`,
 		`is missing<dl class="contrast"><div><dt>expected</dt><dd>a date</dd></div><div><dt>actual</dt><dd>nothing</dd></div></dl></td>`,
 		`is rude</td>`,
+		`<td class="note">sample 2: of many<dl`,
+		`<td class="note">sample 3<dl`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
