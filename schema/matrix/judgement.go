@@ -68,7 +68,7 @@ func (j *judgement) result() ([]schema.Evaluator, *schema.Bands) {
 // add adds an assertion. The error is a [*template.NeedError] about one that is not read, a
 // [*template.MistakeError] about one that is wrong, or one of [template.Engine.Fill].
 func (j *judgement) add(a written, vars template.Variables) error {
-	j.budget.Spend(document.Values, len(a.Value))
+	j.budget.Spend(document.Values, len(a.Value)+len(a.code))
 	ev, err := j.evaluator(a, vars)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (j *judgement) spec(a written, vars template.Variables) (schema.Spec, schem
 		return j.set(a, vars)
 	}
 	value := a.Value
-	if len(value) > 0 {
+	if len(value) > 0 && a.code == "" {
 		var err error
 		if value, err = j.engine.FillJSON(vars, value); err != nil {
 			return nil, schema.Rule{}, err
@@ -222,7 +222,7 @@ func (j *judgement) set(a written, vars template.Variables) (schema.Spec, schema
 	rule := schema.Rule{Weights: map[string]float64{}, Least: map[string]float64{}}
 	var spec evaluator.Composite
 	for _, part := range a.set {
-		j.budget.Spend(document.Values, len(part.Value))
+		j.budget.Spend(document.Values, len(part.Value)+len(part.code))
 		ev, err := inner.evaluator(part, vars)
 		if err != nil {
 			j.failed = inner.failed

@@ -61,7 +61,7 @@ func (c *compiler) texts(t *test) (all string, isProgram bool) {
 	}
 	var add func(a written)
 	add = func(a written) {
-		parts = append(parts, string(a.Value), a.Metric, a.Transform, a.ContextTransform, a.rubricPrompt, string(a.Config))
+		parts = append(parts, string(a.Value), a.code, a.Metric, a.Transform, a.ContextTransform, a.rubricPrompt, string(a.Config))
 		isProgram = isProgram || a.program != nil
 		for _, part := range a.set {
 			add(part)

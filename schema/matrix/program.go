@@ -55,8 +55,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	if !found.Found() {
 		return
 	}
-	if source := assertion.Computing(found.File, function); source != "" {
-		a.Value, _ = json.Marshal(source) // a text
+	if a.code = assertion.Computing(found.File, function); a.code != "" {
 		return
 	}
 	p := evaluator.Program{Dir: path.Dir(c.Doc.File)}
@@ -140,7 +139,7 @@ func (t *test) told(vars template.Variables) any {
 // code compiles an assertion in JavaScript, or by a program.
 func (j *judgement) code(a written, value json.RawMessage, vars template.Variables) (schema.Spec, error) {
 	source, _ := document.ParseText(value)
-	if schema.HasKept(source) {
+	if source = cmp.Or(a.code, source); schema.HasKept(source) {
 		return nil, &template.NeedError{What: "the output of another test in code (context.vars has it)"}
 	}
 	told, err := j.told(a, vars, source)

@@ -80,6 +80,7 @@ type written struct {
 	assessors    assessors
 	rubricPrompt string
 	program      *evaluator.Program
+	code         string // of a file with a function that only computes
 	set          []written
 	column       string // of a table
 }
