@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/assertion"
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
@@ -168,7 +167,7 @@ func (j *judgement) passages(spec *evaluator.Counted, a written, vars template.V
 // provider's transform returns it: those of the test do not apply to it.
 func (j *judgement) contextCode(spec *evaluator.Counted, a written, vars template.Variables) (err error) {
 	code := a.ContextTransform
-	switch word := assertion.Foreign(code); {
+	switch word := j.scanner.use(code).foreign; {
 	case strings.HasPrefix(code, "file://"):
 		return &template.NeedError{What: "a program (contextTransform in a file)"}
 	case word != "":

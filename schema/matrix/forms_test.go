@@ -3,6 +3,7 @@ package matrix_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -72,16 +73,26 @@ func TestFurtherAssertions(t *testing.T) {
 // TestCodeOfFile: templates are not filled in the code of a file, and its functions see the
 // name of the file as the value of the assertion, so that rows do not repeat the code.
 func TestCodeOfFile(t *testing.T) {
-	const source = "module.exports = (output, ctx) => output === '{{q}}{% x %}' && ctx.test.assert[0].value;"
-	for _, value := range []string{"file://check.js", "file://check.js:named"} {
-		got := cases(t, "prompts: ['{{q}}']\ntests:\n- vars: {q: one}\n  assert: [{type: javascript, value: '"+value+"'}]\n", map[string]string{"check.js": source})[0]
-		spec, isCode := got.Evaluators[0].Spec.(evaluator.JavaScript)
-		var told struct{ Test struct{ Assert []struct{ Value string } } }
-		if err := json.Unmarshal(spec.Context, &told); err != nil || !isCode || got.Skip != "" {
-			t.Fatalf("%s: %T with the context %s, %v, %q", value, got.Evaluators[0].Spec, spec.Context, err, got.Skip)
+	const source = "module.exports.named = module.exports = (output, ctx) => output === '{{q}}{% x %}' && ctx.test.assert[0].value;"
+	values := map[string]string{"file://check.js": "= module.exports;", "file://check.js:named": "= module.exports.named;", "file://other.js": "= module.exports;"}
+	for i, value := range slices.Sorted(maps.Keys(values)) {
+		text := "prompts: ['{{q}}']\ndefaultTest: {assert: ["
+		for _, each := range slices.Sorted(maps.Keys(values)) {
+			text += "{type: javascript, value: '" + each + "'},"
 		}
-		if !strings.Contains(spec.Code, source) || strings.Contains(string(spec.Context), "module.exports") || len(told.Test.Assert) != 1 || told.Test.Assert[0].Value != value {
-			t.Errorf("%s: the code is %s and its context %s, want the code as it is and the name of its file", value, spec.Code, spec.Context)
+		got := cases(t, text+"]}\ntests: [{vars: {q: one}}, {vars: {q: two}}]\n", map[string]string{"check.js": source, "other.js": "// other\n" + source})[1]
+		spec, isCode := got.Evaluators[i].Spec.(evaluator.JavaScript)
+		var told struct {
+			Test struct{ Assert []struct{ Value string } }
+		}
+		if err := json.Unmarshal(spec.Context, &told); err != nil || !isCode || got.Skip != "" {
+			t.Fatalf("%s: %T with the context %s, %v, %q", value, got.Evaluators[i].Spec, spec.Context, err, got.Skip)
+		}
+		if !strings.Contains(spec.Code, source) || !strings.Contains(spec.Code, values[value]) || strings.Contains(spec.Code, "// other") != (value == "file://other.js") {
+			t.Errorf("%s: the code is %s", value, spec.Code)
+		}
+		if strings.Contains(string(spec.Context), "module.exports") || len(told.Test.Assert) != len(values) || told.Test.Assert[i].Value != value {
+			t.Errorf("%s: the context is %s, want the name of the file", value, spec.Context)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type judgement struct {
 	names        map[string]int
 	engine       *template.Engine
 	budget       *document.Budget
+	scanner      *scanner
 	evaluators   []schema.Evaluator
 	written      []written // parallel to the evaluators
 	// failed is the assertion that the last error is about, which may be one of a set.

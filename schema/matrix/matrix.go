@@ -41,7 +41,7 @@ func Load(src document.Source, doc *document.Document) ([]*schema.Case, []schema
 
 func compile(src document.Source, doc *document.Document) ([]*schema.Case, []schema.Problem) {
 	doc, problems := doc.Dereferenced()
-	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, keeping: map[int][]*schema.Case{}, keptBy: map[*schema.Case]schema.Kept{}, inputsOf: map[inputKey][]schema.Input{}}
+	c := &compiler{Source: src, Complaints: document.Complaints{Doc: doc, Problems: append(problems, fileProblems(doc)...)}, skipped: map[string]int{}, counted: map[string]int{}, tables: map[string]bool{}, keeping: map[int][]*schema.Case{}, keptBy: map[*schema.Case]schema.Kept{}, inputsOf: map[inputKey][]schema.Input{}, scanner: newScanner()}
 	if !doc.IsObject() || schema.HasErrors(c.Problems) {
 		return nil, schema.SortProblems(c.Problems)
 	}
@@ -90,6 +90,7 @@ type compiler struct {
 	base      string                    // the file of the definition
 	absent    int                       // how many of them make no case, as tests from the net
 	inputsOf  map[inputKey][]schema.Input
+	scanner   *scanner
 	engine    template.Engine
 	caller    jsCaller
 	misreads  map[schema.Problem]bool // reported by misread
@@ -276,7 +277,7 @@ func (c *compiler) oneCase(r row, p prompt, t provider, local string) *schema.Ca
 	j := judgement{
 		threshold: r.test.threshold, prompt: chat.Prompt{System: tc.System, Messages: tc.Drive.Messages}.Text(), transforms: []string{t.transform, cmp.Or(r.test.transform, r.test.postprocess)}, by: r.test.assessors,
 		given: r.test.given, structured: c.Settings.Targets[t.target].Structured && r.test.given == nil, test: r.test, provider: t,
-		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget,
+		rubricPrompt: r.test.rubricPrompt, names: map[string]int{}, engine: &c.engine, budget: c.Budget, scanner: c.scanner,
 	}
 	if r.test.scoring != nil {
 		j.decidesAlone()

@@ -13,7 +13,6 @@ import (
 	"github.com/gavel-evals/gavel/schema/command"
 	"github.com/gavel-evals/gavel/schema/document"
 	"github.com/gavel-evals/gavel/schema/evaluator"
-	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -37,8 +36,8 @@ func (c *compiler) function(t *test, a *written, language string, at schema.Posi
 		t.inputs = append(t.inputs, made.Inputs...)
 		c.note(t, made.Problems)
 		a.program.Built = made.Built
-	case assertion.Foreign(source) != "":
-		a.need = "a program (javascript with " + assertion.Foreign(source) + ")"
+	case c.scanner.use(source).foreign != "":
+		a.need = "a program (javascript with " + c.scanner.use(source).foreign + ")"
 	}
 }
 
@@ -55,7 +54,7 @@ func (c *compiler) functionFile(t *test, a *written, language string, at schema.
 	if !found.Found() {
 		return
 	}
-	if a.code = assertion.Computing(found.File, function); a.code != "" {
+	if a.code = c.scanner.file(found.File, function); a.code != "" {
 		return
 	}
 	p := evaluator.Program{Dir: path.Dir(c.Doc.File)}
@@ -84,14 +83,8 @@ func (c *compiler) transformCode(t *test, source string, at schema.Position) str
 	if !found.Found() {
 		return ""
 	}
-	return cmp.Or(assertion.Computing(found.File, function), source)
+	return cmp.Or(c.scanner.file(found.File, function), source)
 }
-
-// Code that may read the provider or the test of its context.
-var (
-	readsProvider = lazyregexp.New(`\bcontext\s*\??\.\s*provider|[{,]\s*provider|\bcontext\s*[^\s.?]|\bcontext\s*\?\.\[`)
-	readsTest     = lazyregexp.New(`\bcontext\s*\??\.\s*test\b|[{,]\s*test\s*[,}:]|\bcontext\s*[^\s.?]|\bcontext\s*\?\.\[`)
-)
 
 // told returns the argument context of functions. The provider and the test are there
 // for code that may read them, since a change of a test is one of its functions then. A
@@ -101,13 +94,15 @@ func (j *judgement) told(a written, vars template.Variables, code ...string) (js
 	if len(a.Config) > 0 {
 		said["config"] = a.Config
 	}
-	reads := func(name *lazyregexp.Regexp) bool {
-		return a.program != nil || slices.ContainsFunc(code, name.MatchString)
+	reads := use{provider: a.program != nil, test: a.program != nil}
+	for _, one := range code {
+		used := j.scanner.use(one)
+		reads.provider, reads.test = reads.provider || used.provider, reads.test || used.test
 	}
-	if reads(readsProvider) {
+	if reads.provider {
 		said["provider"] = map[string]any{"id": cmp.Or(j.provider.id, j.provider.target), "label": j.provider.label, "config": j.provider.config}
 	}
-	if reads(readsTest) {
+	if reads.test {
 		said["test"] = j.test.told(vars)
 	}
 	raw, err := json.Marshal(said)
@@ -176,8 +171,8 @@ func (j *judgement) steps(own string) ([]string, error) {
 			continue
 		case strings.HasPrefix(source, "file://"):
 			return nil, &template.NeedError{What: "a program (transform in a file)"}
-		case assertion.Foreign(source) != "":
-			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", assertion.Foreign(source))}
+		case j.scanner.use(source).foreign != "":
+			return nil, &template.NeedError{What: fmt.Sprintf("a program (transform with %s)", j.scanner.use(source).foreign)}
 		}
 		steps = append(steps, source)
 	}
