@@ -21,17 +21,27 @@ func (d *Document) Decode(v any) error {
 // JSON returns the value at the path in canonical form, or nil if there is none.
 // A step is a field name (string) or an index (int).
 func (d *Document) JSON(path ...any) json.RawMessage {
+	written := d.Written(path...)
+	if written == nil {
+		return nil
+	}
+	raw, err := schema.Canonical(written)
+	if err != nil {
+		return written
+	}
+	return raw
+}
+
+// Written returns the value at the path as JSON, with the keys in the order of the file and
+// the numbers as they are written, or nil if it is missing.
+func (d *Document) Written(path ...any) json.RawMessage {
 	n := d.find(path)
 	if n == nil {
 		return nil
 	}
 	var buf bytes.Buffer
 	n.write(&buf)
-	raw, err := schema.Canonical(buf.Bytes())
-	if err != nil {
-		return buf.Bytes()
-	}
-	return raw
+	return buf.Bytes()
 }
 
 // Has reports whether there is a value other than null at the path.

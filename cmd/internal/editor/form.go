@@ -20,6 +20,7 @@ const (
 	textWidget = "text"
 	listWidget = "list" // one item a line
 	jsonWidget = "json"
+	rowsWidget = "rows" // an object, one key a row
 	pickWidget = "pick"
 )
 
@@ -30,7 +31,9 @@ type formField struct {
 	Value             string
 	Choices           []string
 	Rows              int
-	Required          bool
+	// Pairs are the rows of an object.
+	Pairs    []keyRow
+	Required bool
 	// isFirst says that the field is before all others.
 	isFirst bool
 	// Folded says that the field is among the ones that the form folds.
@@ -64,6 +67,11 @@ func formFields(name string, values definition.Fields) []*formField {
 		f := &formField{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
 		f.widget(s)
 		f.fill(values[name])
+		if rows, ok := rowsOf(values[name]); ok {
+			f.fillRows(rows)
+		} else if f.Widget == jsonWidget && f.Value == "" && takesRows(s) {
+			f.fillRows(nil)
+		}
 		f.isFirst = name == "name" && def.Names[0] == "id"
 		f.Folded = f.Value == "" && !f.Required && isSeldom(f)
 		out = append(out, f)
@@ -204,8 +212,18 @@ func readForm(name string, old definition.Fields, sent url.Values) ([]*formField
 	def := document.Shapes()[name]
 	form, out := formFields(name, old), definition.Fields{}
 	for _, f := range form {
+		if rows, ok := f.sentRows(sent); ok && !sent.Has(f.Input()) {
+			value, isTyped := f.readRows(rows, old[f.Name])
+			if isTyped && (f.Problem != "" || !definition.EqualJSON(value, old[f.Name])) {
+				out[f.Name] = value
+			}
+			continue
+		}
 		if !sent.Has(f.Input()) {
 			continue
+		}
+		if f.Widget == rowsWidget { // JSON was sent in place of rows
+			f.Widget = jsonWidget
 		}
 		value := strings.ReplaceAll(sent.Get(f.Input()), "\r\n", "\n")
 		if value == f.Value {
@@ -213,7 +231,7 @@ func readForm(name string, old definition.Fields, sent url.Values) ([]*formField
 		}
 		f.Value = value
 		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {
-			f.Problem = "the value is not JSON; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
+			f.Problem = "the value is not JSON: " + jsonProblem(value) + "; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
 		}
 		if read := f.read(def.Fields[f.Name]); !definition.EqualJSON(read, old[f.Name]) {
 			out[f.Name] = read
@@ -309,7 +327,7 @@ func (v *sheet) Folds() *foldView {
 	for _, f := range v.Fields {
 		if f.Folded {
 			out.Fields, names = append(out.Fields, f), append(names, f.Label)
-			out.Open = out.Open || f.Problem != "" || f.Value != ""
+			out.Open = out.Open || f.Problem != "" || f.Value != "" || len(f.Pairs) > 1
 		}
 	}
 	if out.Number = len(out.Fields); out.Number == 0 {

@@ -50,11 +50,11 @@ func readFields(fsys fs.FS, file string) definitionFile {
 		out.Problem = "the file cannot be read; gavel validate says why"
 	case doc.IsList():
 		var list []definition.Fields
-		if out.Several = true; json.Unmarshal(doc.JSON(), &list) != nil {
+		if out.Several = true; json.Unmarshal(doc.Written(), &list) != nil {
 			out.Problem = "the file is not a list of objects"
 		}
 		out.List = list
-	case json.Unmarshal(doc.JSON(), &out.List[0]) != nil:
+	case json.Unmarshal(doc.Written(), &out.List[0]) != nil:
 		out.Problem = "the file is not an object"
 	}
 	return out

@@ -32,16 +32,45 @@
       else if (shown !== key(state) && !(at && /^(input|select|textarea)$/i.test(at.tagName))) location.reload();
     });
   }
+  // Rows of an object are added and removed; without scripts there is an empty one to fill.
+  for (const field of document.querySelectorAll("fieldset[data-field]")) {
+    const rows = field.querySelector(".pairs"), add = field.querySelector("[data-add]");
+    const wire = row => {
+      const drop = row.querySelector("[data-drop]");
+      drop.hidden = false;
+      drop.addEventListener("click", () => {
+        const next = row.nextElementSibling || row.previousElementSibling;
+        if (next) { row.remove(); next.querySelector("input").focus(); }
+        else for (const input of row.querySelectorAll("input,textarea")) input.value = "";
+        field.dispatchEvent(new Event("input", {bubbles: true}));
+      });
+    };
+    for (const row of rows.children) wire(row);
+    add.hidden = false;
+    add.addEventListener("click", () => {
+      const numbers = [...rows.querySelectorAll("input")].map(input => Number(input.name.split(".").pop()));
+      const row = rows.lastElementChild.cloneNode(true), value = row.querySelector("textarea"), n = Math.max(...numbers) + 1;
+      if (value) { const line = document.createElement("input"); line.name = value.name; line.placeholder = "value"; value.replaceWith(line); }
+      for (const input of row.querySelectorAll("input")) { input.name = input.name.replace(/[0-9]+$/, n); input.value = ""; input.removeAttribute("aria-invalid"); }
+      row.querySelectorAll("input")[1].setAttribute("aria-label", "value of the key");
+      row.querySelector("[data-drop]").setAttribute("aria-label", "Remove the row");
+      rows.append(row);
+      wire(row);
+      row.querySelector("input").focus();
+    });
+  }
   // What is typed into a form is checked where it is saved.
   for (const form of document.querySelectorAll("form[data-check]")) {
     let timer = 0, asked = 0;
     const show = (say, nth) => {
       if (nth !== asked) return; // something newer was typed
       for (const row of form.querySelectorAll("[data-field]")) {
-        const text = say.fields[row.dataset.field] || "", input = row.querySelector("input,textarea,select");
+        const text = say.fields[row.dataset.field] || "";
         row.querySelector(".problem").textContent = text;
         if (text && row.closest("details")) row.closest("details").open = true;
-        if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
+        for (const input of row.querySelectorAll("input,textarea,select")) {
+          if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
+        }
       }
       const box = document.querySelector("[data-errors]");
       if (!box) return;

@@ -97,9 +97,9 @@ func Open(file, format string, data []byte) (d *Document, ok bool) {
 	}
 	d = &Document{file: file, data: bytes.TrimPrefix(data, []byte("\ufeff")), format: format}
 	if doc.IsList() {
-		return d, json.Unmarshal(doc.JSON(), &d.items) == nil && !slices.ContainsFunc(d.items, isMissing)
+		return d, json.Unmarshal(doc.Written(), &d.items) == nil && !slices.ContainsFunc(d.items, isMissing)
 	}
-	if json.Unmarshal(doc.JSON(), &d.object) != nil || d.object == nil {
+	if json.Unmarshal(doc.Written(), &d.object) != nil || d.object == nil {
 		return nil, false
 	}
 	for _, name := range lists[format] {
@@ -234,10 +234,8 @@ func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 		out, err = d.changeYAML(item, changed)
 	case isLines(d.file):
 		out, err = d.changeLine(item, changed)
-	case item == "":
-		return EncodeObject(document.Fields(d.Definition(item)), mergeFields(old, changed))
 	default:
-		out, err = d.changeJSON(item, mergeFields(old, changed))
+		out, err = d.changeJSON(item, changed)
 	}
 	if err != nil {
 		return nil, err
@@ -286,20 +284,19 @@ func created(file, format string, fields Fields) ([]byte, error) {
 	return encoded(node)
 }
 
-// changeJSON replaces an item of a list in a JSON file.
-func (d *Document) changeJSON(item string, fields Fields) ([]byte, error) {
-	from, to, err := d.span(item)
-	if err != nil {
-		return nil, err
-	}
-	text, err := EncodeObject(document.Fields(d.Definition(item)), fields)
-	if err != nil {
-		return nil, err
+// changeJSON changes fields of the file, or of an item of its list, in a JSON file.
+func (d *Document) changeJSON(item string, changed Fields) ([]byte, error) {
+	from, to := bytes.IndexByte(d.data, '{'), bytes.LastIndexByte(d.data, '}')+1
+	if item != "" {
+		var err error
+		if from, to, err = d.span(item); err != nil {
+			return nil, err
+		}
 	}
 	line := d.data[bytes.LastIndexByte(d.data[:from], '\n')+1 : from]
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
-	text = bytes.ReplaceAll(bytes.TrimSpace(text), []byte("\n"), append([]byte("\n"), indent...))
-	return slices.Concat(d.data[:from], text, d.data[to:]), nil
+	text, err := changeObject(d.data[from:to], string(indent), fieldOrder(d.Definition(item), changed), changed)
+	return slices.Concat(d.data[:from], text, d.data[to:]), err
 }
 
 // span returns the place of an item of a list in a JSON file.

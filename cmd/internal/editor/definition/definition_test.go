@@ -86,11 +86,11 @@ func TestChangeJSON(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{
 			"a list", "[\n  {\"name\":\"One\",  \"initial_message\": \"hi\"},\n  {\"name\": \"Two\", \"initial_message\": \"hi\"}\n]\n",
-			"[\n  {\"name\":\"One\",  \"initial_message\": \"hi\"},\n  {\n    \"name\": \"Two\",\n    \"initial_message\": \"Hello\"\n  }\n]\n",
+			"[\n  {\"name\":\"One\",  \"initial_message\": \"hi\"},\n  {\"name\": \"Two\", \"initial_message\": \"Hello\"}\n]\n",
 		},
 		{
 			"a list in a field", `{"version": [1], "test_cases": [{"name": "One", "initial_message": "hi"}, {"name": "Two", "initial_message": "hi"}], "note": {}}`,
-			`{"version": [1], "test_cases": [{"name": "One", "initial_message": "hi"}, {` + "\n  \"name\": \"Two\",\n  \"initial_message\": \"Hello\"\n}" + `], "note": {}}`,
+			`{"version": [1], "test_cases": [{"name": "One", "initial_message": "hi"}, {"name": "Two", "initial_message": "Hello"}], "note": {}}`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +107,44 @@ func TestChangeJSON(t *testing.T) {
 			}
 			if _, err := d.Change("2", nil); err == nil {
 				t.Error("a case that is not in the list can be changed")
+			}
+		})
+	}
+}
+
+// TestChangeKeepsTheRest: a change of a field, or of a field of an object, leaves every other
+// byte as it is: the order of keys, numbers, spaces and comments.
+func TestChangeKeepsTheRest(t *testing.T) {
+	const object = "{\n\t\"name\" : \"One\",\n\t\"persona\": {\"z\": 1.0, \"a\" :  [1,2], \"m\": \"x\"},\n\t\"initial_message\": \"hi\"}"
+	const mapping = "name: One\npersona: # who\n  z: 1.0 # first\n  a:\n  - 1\n  # last\n  m: x\n\ninitial_message: hi\n"
+	for _, tt := range []struct{ name, file, text, field, value, old, want string }{
+		{"a text", "a.json", object, "initial_message", `"Hello"`, `"hi"}`, `"Hello"}`},
+		{"a field of an object", "a.json", object, "persona", `{"z":1,"a":[1,2],"m":"y"}`, `"m": "x"`, `"m": "y"`},
+		{"a new field of an object", "a.json", object, "persona", `{"z":1,"a":[1,2],"m":"x","b":null}`, `"m": "x"`, `"m": "x", "b": null`},
+		{"a field less of an object", "a.json", object, "persona", `{"a":[1,2],"m":"x"}`, `"z": 1.0, `, ""},
+		{"two fields less of an object", "a.json", object, "persona", `{"z":1}`, `, "a" :  [1,2], "m": "x"`, ""},
+		{"another order", "a.json", object, "persona", `{"m":"x","z":1}`, `{"z": 1.0, "a" :  [1,2], "m": "x"}`, `{"m":"x","z":1}`},
+		{"a new object", "a.json", object, "user_context", "{\n  \"k\": 1\n}", `"hi"}`, "\"hi\",\n\t\"user_context\" : {\n\t  \"k\": 1\n\t}}"},
+		{"another object of several lines", "a.json", "{\"name\": \"A\", \"initial_message\": \"hi\",\n \"persona\": {\n  \"a\": 1\n }}", "persona", `{"b":1}`, "{\n  \"a\": 1\n }", `{"b":1}`},
+		{"another object with its lines", "a.json", "{\n \"name\": \"A\", \"initial_message\": \"hi\",\n \"persona\": {\n  \"a\": 1\n }}", "persona", `{"b":1}`, "{\n  \"a\": 1\n }", "{\n   \"b\": 1\n }"},
+		{"a field less", "a.json", object, "persona", ``, "\n\t\"persona\": {\"z\": 1.0, \"a\" :  [1,2], \"m\": \"x\"},", ""},
+		{"a line of a mapping", "a.yaml", mapping, "persona", `{"z":1,"a":[1],"m":"y"}`, "m: x", "m: \"y\""},
+		{"a new line of a mapping", "a.yaml", mapping, "persona", `{"z":1,"a":[1],"m":"x","b":2}`, "m: x\n", "m: x\n  b: 2\n"},
+		{"a line less of a mapping", "a.yaml", mapping, "persona", `{"a":[1],"m":"x"}`, "  z: 1.0 # first\n", ""},
+		{"another mapping", "a.yaml", mapping, "persona", `{"b":2}`, "persona: # who\n  z: 1.0 # first\n  a:\n  - 1\n  # last\n  m: x\n", "persona:\n  b: 2\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, ok := definition.Open(tt.file, schema.DialectTestcase, []byte(tt.text))
+			if !ok || strings.Count(tt.text, tt.old) != 1 {
+				t.Fatalf("the file has no form, or no %q", tt.old)
+			}
+			changed := definition.Fields{tt.field: nil}
+			if tt.value != "" {
+				changed[tt.field] = json.RawMessage(tt.value)
+			}
+			got, err := d.Change("", changed)
+			if diff := cmp.Diff(strings.Replace(tt.text, tt.old, tt.want, 1), string(got)); diff != "" || err != nil {
+				t.Errorf("the file (-want +got): %v\n%s", err, diff)
 			}
 		})
 	}

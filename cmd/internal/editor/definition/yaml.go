@@ -3,6 +3,7 @@ package definition
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,22 +18,22 @@ import (
 // changeYAML replaces, adds and removes fields of a definition in a YAML file.
 func (d *Document) changeYAML(item string, changed Fields) ([]byte, error) {
 	text := d.data
+	old, _ := d.Fields(item) // Change has read it
 	for _, name := range fieldOrder(d.Definition(item), changed) {
-		var file yaml.Node
-		if err := yaml.Unmarshal(text, &file); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.file, err)
-		}
-		found := d.mapping(&file, item)
-		if found == nil || found.Style&yaml.FlowStyle != 0 || len(found.Content) == 0 {
-			return nil, fmt.Errorf("%s has this definition on one line; change its text", d.file)
-		}
 		var err error
-		if text, err = edited(text, found, name, changed[name]); err != nil {
+		text, err = d.editYAML(text, item, nil, name, old[name], changed[name])
+		switch {
+		case errors.Is(err, errOneLine):
+			return nil, fmt.Errorf("%s has %w; change its text", d.file, err)
+		case err != nil:
 			return nil, fmt.Errorf("%s: %s: %w", d.file, name, err)
 		}
 	}
 	return text, nil
 }
+
+// errOneLine means that the fields of a definition have no lines of their own.
+var errOneLine = errors.New("this definition on one line")
 
 // fieldOrder returns the names of fields in the order of a schema.
 func fieldOrder(def string, fields Fields) []string {
@@ -230,9 +231,12 @@ func Locate(d *Document, item string, data []byte) func(schema.Position) (name s
 	if isLines(d.file) {
 		return locateLine(item, data)
 	}
+	if !isYAML(d.file) {
+		return d.locateJSON(item, data)
+	}
 	var file yaml.Node
 	var found *yaml.Node
-	if yaml.Unmarshal(data, &file) == nil { // JSON is YAML, too
+	if yaml.Unmarshal(data, &file) == nil {
 		found = d.mapping(&file, item)
 	}
 	return func(p schema.Position) (name string, isFirst bool) {

@@ -1,0 +1,257 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/gavel-evals/gavel/schema"
+)
+
+// A Member is a field of an object, with its value as it is written.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Members returns the fields of a JSON object in their order; ok is false for any other
+// value.
+func Members(object json.RawMessage) (members []Member, ok bool) {
+	object = bytes.TrimSpace(object)
+	if len(object) == 0 || object[0] != '{' || !json.Valid(object) {
+		return nil, false
+	}
+	found, err := membersOf(object)
+	for _, m := range found {
+		members = append(members, Member{m.name, m.value})
+	}
+	return members, err == nil
+}
+
+// Object returns a JSON object with fields in their order.
+func Object(members []Member) json.RawMessage {
+	var parts []string
+	for _, m := range members {
+		parts = append(parts, string(QuoteText(m.Name))+": "+string(m.Value))
+	}
+	return json.RawMessage("{" + strings.Join(parts, ", ") + "}")
+}
+
+// changesOf returns the fields in which a new object differs from an old one; a removed one
+// has no value. ok is false if one of both is not an object, if nothing of the old one is
+// left, or if the fields that are left have another order.
+func changesOf(old, now json.RawMessage) (names []string, changed Fields, ok bool) {
+	was, isObject := Members(old)
+	is, areObjects := Members(now)
+	if !isObject || !areObjects {
+		return nil, nil, false
+	}
+	changed = Fields{}
+	next := 0 // of the fields that are left
+	for _, m := range was {
+		at := slices.IndexFunc(is, func(n Member) bool { return n.Name == m.Name })
+		switch {
+		case at < 0:
+			names, changed[m.Name] = append(names, m.Name), nil
+			continue
+		case at != next:
+			return nil, nil, false
+		case !EqualJSON(m.Value, is[at].Value):
+			names, changed[m.Name] = append(names, m.Name), is[at].Value
+		}
+		next++
+	}
+	for _, m := range is[next:] {
+		names, changed[m.Name] = append(names, m.Name), m.Value
+	}
+	return names, changed, next > 0
+}
+
+// changeObject returns the text of a JSON object with other values of some fields, and
+// every other byte as it is. New fields are added in the order of names. indent is the white
+// space before the line on which the object begins.
+func changeObject(text []byte, indent string, names []string, changed Fields) ([]byte, error) {
+	members, err := membersOf(text)
+	if err != nil {
+		return nil, err
+	}
+	inner, hasLines := indentOf(text, members, indent)
+	colon, comma := ": ", ", "
+	if hasLines {
+		comma = ",\n" + inner
+	}
+	if len(members) > 0 {
+		colon = string(text[members[0].colon : members[0].to-len(members[0].value)])
+	}
+	if len(members) > 1 {
+		comma = string(text[members[0].to:members[1].from])
+	}
+	begin, end := "{", "}"
+	if len(members) > 0 {
+		begin, end = string(text[:members[0].from]), string(text[members[len(members)-1].to:])
+	}
+	var b bytes.Buffer
+	b.WriteString(begin)
+	isFirst := true
+	separate := func(comma string) {
+		if !isFirst {
+			b.WriteString(comma)
+		}
+		isFirst = false
+	}
+	for i, m := range members {
+		value, isChanged := changed[m.name]
+		if isChanged && value == nil {
+			continue
+		}
+		if isChanged {
+			if value, err = changeValue(m.value, value, inner, hasLines); err != nil {
+				return nil, err
+			}
+		} else {
+			value = m.value
+		}
+		if i > 0 {
+			separate(string(text[members[i-1].to:m.from]))
+		} else {
+			separate("")
+		}
+		b.Write(text[m.from : m.to-len(m.value)])
+		b.Write(value)
+	}
+	for _, name := range names {
+		isOld := slices.ContainsFunc(members, func(m member) bool { return m.name == name })
+		if isOld || changed[name] == nil {
+			continue
+		}
+		value, err := changeValue(nil, changed[name], inner, hasLines)
+		if err != nil {
+			return nil, err
+		}
+		separate(comma)
+		b.Write(QuoteText(name))
+		b.WriteString(colon)
+		b.Write(value)
+	}
+	b.WriteString(end)
+	return b.Bytes(), nil
+}
+
+// indentOf returns the white space before the first field of an object, and whether its
+// fields have lines of their own.
+func indentOf(text []byte, members []member, indent string) (inner string, hasLines bool) {
+	if len(members) == 0 {
+		return indent, false
+	}
+	before := text[:members[0].from]
+	if at := bytes.LastIndexByte(before, '\n'); at >= 0 {
+		return string(before[at+1:]), true
+	}
+	return indent, false
+}
+
+// changeValue returns the text of a new value in place of an old one: an object with the
+// text of its fields that stay, a value of several lines with their indent, or a value on
+// one line in an object on one line.
+func changeValue(old, now json.RawMessage, indent string, hasLines bool) (json.RawMessage, error) {
+	if names, changed, ok := changesOf(old, now); ok {
+		return changeObject(old, indent, names, changed)
+	}
+	now = bytes.TrimSpace(now)
+	if !bytes.ContainsAny(now, "\n") && !bytes.ContainsAny(old, "\n") {
+		return now, nil
+	}
+	if !hasLines {
+		return json.RawMessage(onOneLine(now)), nil
+	}
+	var b bytes.Buffer
+	err := json.Indent(&b, now, indent, "  ")
+	return b.Bytes(), err
+}
+
+// locateJSON returns a function for the field of an item at a place in a JSON file, and
+// whether the item begins there.
+func (d *Document) locateJSON(item string, data []byte) func(schema.Position) (name string, isFirst bool) {
+	now := &Document{data: data, object: d.object, list: d.list}
+	from, to, err := bytes.IndexByte(data, '{'), len(data), error(nil)
+	if item != "" {
+		from, to, err = now.span(item)
+	}
+	var members []member
+	if err == nil && from >= 0 {
+		members, _ = membersOf(data[from:to]) // the members before the mistake
+	}
+	return func(p schema.Position) (name string, isFirst bool) {
+		at := offsetOf(data, p)
+		if item != "" && (at < from || at >= to) {
+			return "", false
+		}
+		for _, m := range members {
+			if from+m.from <= at {
+				name = m.name
+			}
+		}
+		return name, name == ""
+	}
+}
+
+// offsetOf returns the index of a place in a text.
+func offsetOf(text []byte, p schema.Position) int {
+	at := 0
+	for range p.Line - 1 {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			return len(text)
+		}
+		at += end + 1
+	}
+	for range p.Column - 1 {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return at
+}
+
+// editYAML returns a file with another value of a field. Fields of a mapping that stay keep
+// their lines. path leads from the definition to the mapping with the field.
+func (d *Document) editYAML(text []byte, item string, path []string, name string, old, now json.RawMessage) ([]byte, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, err
+	}
+	found := d.mapping(&file, item)
+	for _, step := range path {
+		if found != nil {
+			found = valueOf(found, step)
+		}
+	}
+	if !isBlock(found) {
+		return nil, errOneLine
+	}
+	if names, changed, ok := changesOf(old, now); ok && isBlock(valueOf(found, name)) {
+		was, _ := Members(old) // changesOf has read it
+		within, err := text, error(nil)
+		for _, inner := range names {
+			var value json.RawMessage
+			if at := slices.IndexFunc(was, func(m Member) bool { return m.Name == inner }); at >= 0 {
+				value = was[at].Value
+			}
+			if within, err = d.editYAML(within, item, append(slices.Clone(path), name), inner, value, changed[inner]); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			return within, nil
+		}
+	}
+	return edited(text, found, name, now)
+}
+
+// isBlock reports whether a node is a mapping with a line for each field.
+func isBlock(n *yaml.Node) bool {
+	return n != nil && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
+}

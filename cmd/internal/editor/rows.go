@@ -1,0 +1,159 @@
+package editor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
+	"github.com/gavel-evals/gavel/schema/shape"
+)
+
+// A keyRow is a key of an object with its value, as a form shows them.
+type keyRow struct {
+	Number     int
+	Key, Value string
+	// Lines is the number of lines of the value.
+	Lines int
+	// raw is the value as it is written; nil for a row that was typed.
+	raw json.RawMessage
+}
+
+// mostRows bounds the keys of an object that is shown in rows.
+const mostRows = 100
+
+// rowsOf returns the rows of a value. ok is false for a value that rows cannot show: one
+// that is not an object of texts, numbers and truths.
+func rowsOf(value json.RawMessage) (rows []keyRow, ok bool) {
+	members, ok := definition.Members(value)
+	if !ok || len(members) > mostRows {
+		return nil, false
+	}
+	for i, m := range members {
+		isNested := m.Value[0] == '{' || m.Value[0] == '['
+		isTaken := slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == m.Name })
+		if isNested || isTaken || m.Name == "" || m.Name != strings.TrimSpace(m.Name) || strings.ContainsAny(m.Name, "\r\n") {
+			return nil, false
+		}
+		row := keyRow{Number: i, Key: m.Name, Value: scalarText(m.Value), raw: m.Value}
+		if strings.Contains(row.Value, "\r") { // which browsers send for every end of a line
+			return nil, false
+		}
+		row.Lines = 1 + strings.Count(row.Value, "\n")
+		rows = append(rows, row)
+	}
+	return rows, true
+}
+
+// isPlainText reports whether a typed value is a text without quotes.
+func isPlainText(typed string) bool {
+	trimmed := strings.TrimSpace(typed)
+	return trimmed == "" || !strings.ContainsAny(trimmed[:1], "{[\"") && !json.Valid([]byte(trimmed))
+}
+
+// scalarText returns a value as it is typed: a text without quotes, unless it would be read
+// as something else.
+func scalarText(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil && value[0] == '"' && isPlainText(text) {
+		return text
+	}
+	return string(value)
+}
+
+// takesRows reports whether an empty field is shown in rows: its value can only be an object,
+// whose keys are free.
+func takesRows(s *shape.Shape) bool {
+	return len(s.Kinds) > 0 && len(s.Names) == 0 && !slices.ContainsFunc(s.Kinds, func(k shape.Kind) bool { return k != shape.Object && k != shape.Null })
+}
+
+// fillRows shows an object in rows, with an empty one to add a key.
+func (f *formField) fillRows(rows []keyRow) {
+	f.Widget, f.Pairs = rowsWidget, rows
+	next := 0
+	for _, r := range rows {
+		next = max(next, r.Number+1)
+	}
+	f.Pairs = append(slices.Clone(rows), keyRow{Number: next, Lines: 1})
+}
+
+// The names of the inputs of a row.
+func (f *formField) keyInput(n int) string   { return f.Input() + ".key." + strconv.Itoa(n) }
+func (f *formField) valueInput(n int) string { return f.Input() + ".value." + strconv.Itoa(n) }
+
+// sentRows returns the rows that were typed; ok is false if the form has none.
+func (f *formField) sentRows(sent url.Values) (rows []keyRow, ok bool) {
+	prefix := f.Input() + ".key."
+	var numbers []int
+	for name := range sent {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, prefix)); err == nil && strings.HasPrefix(name, prefix) {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		value := strings.ReplaceAll(sent.Get(f.valueInput(n)), "\r\n", "\n")
+		row := keyRow{Number: n, Key: strings.TrimSpace(sent.Get(f.keyInput(n))), Value: value, Lines: 1 + strings.Count(value, "\n")}
+		if row.Key != "" || row.Value != "" {
+			rows = append(rows, row)
+		}
+	}
+	return rows, len(numbers) > 0
+}
+
+// readRows takes typed rows into the field. It returns the object that they are, or nil for
+// no rows, and reports whether anything was typed.
+func (f *formField) readRows(rows []keyRow, old json.RawMessage) (value json.RawMessage, isTyped bool) {
+	was, _ := rowsOf(old)
+	isTyped = !slices.EqualFunc(rows, was, func(a, b keyRow) bool { return a.Key == b.Key && a.Value == b.Value })
+	var members []definition.Member
+	for _, r := range rows {
+		isTaken := slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == r.Key })
+		switch {
+		case r.Key == "":
+			f.Problem = "a value has no key; name it, or remove the value"
+		case isTaken:
+			f.Problem = fmt.Sprintf("the key %q is there twice; an object has each key once", r.Key)
+		}
+		raw := definition.QuoteText(r.Value)
+		if !isPlainText(r.Value) {
+			raw = json.RawMessage(strings.TrimSpace(r.Value))
+			if wrong := jsonProblem(r.Value); wrong != "" {
+				f.Problem = fmt.Sprintf("%s: the value is not JSON: %s; a text that begins like this needs double quotes around it", r.Key, wrong)
+			}
+		}
+		if at := slices.IndexFunc(was, func(w keyRow) bool { return w.Key == r.Key && w.Value == r.Value }); at >= 0 {
+			raw = was[at].raw
+		}
+		members = append(members, definition.Member{Name: r.Key, Value: raw})
+	}
+	f.fillRows(rows)
+	if len(members) == 0 {
+		return nil, isTyped
+	}
+	return definition.Object(members), isTyped
+}
+
+// jsonProblem returns the reason why a text is not JSON, with its place; empty for JSON.
+func jsonProblem(text string) string {
+	var value any
+	err := json.Unmarshal([]byte(text), &value)
+	if err == nil {
+		return ""
+	}
+	wrong, at := strings.TrimPrefix(err.Error(), "json: "), len(text)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = min(max(int(syntax.Offset)-1, 0), len(text))
+	}
+	if strings.Contains(wrong, "unexpected end") {
+		at, wrong = len(strings.TrimRight(text, " \t\n")), "it ends too early"
+	}
+	before := text[:at]
+	line, column := 1+strings.Count(before, "\n"), 1+len([]rune(before[bytes.LastIndexByte([]byte(before), '\n')+1:]))
+	return fmt.Sprintf("line %d, column %d: %s", line, column, wrong)
+}

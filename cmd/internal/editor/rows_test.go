@@ -1,0 +1,98 @@
+package editor
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+const rowsFile = "test_definitions/parcel.json"
+
+// rowsText has an object of each kind of value, whose keys are in no order.
+const rowsText = `{
+  "name": "Parcel", "initial_message": "Where?",
+  "user_context": {"zip": "1815", "count": 1.0, "vip": true, "agent": null, "note": "Two\nlines", "mark": "[new]"},
+  "persona": {"type": "kind", "description": "d", "instructions": "i"}
+}
+`
+
+// TestObjectsAsRows changes, adds and removes keys of an object in rows. Everything else
+// keeps its text.
+func TestObjectsAsRows(t *testing.T) {
+	const address = "/settings/form?format=testcase&path=" + rowsFile
+	for _, tt := range []struct {
+		name      string
+		change    url.Values
+		was, want string // in the file
+	}{
+		{"nothing", nil, "", ""},
+		{"a text", url.Values{"f.user_context.value.4": {"One\r\nline"}}, `"Two\nlines"`, `"One\nline"`},
+		{"a number", url.Values{"f.user_context.value.1": {"2.50"}}, "1.0", "2.50"},
+		{"a number for a truth", url.Values{"f.user_context.value.2": {"1"}}, "true", "1"},
+		{"a text that is quoted", url.Values{"f.user_context.value.0": {`"1816"`}}, `"1815"`, `"1816"`},
+		{"a text for null", url.Values{"f.user_context.value.3": {"Ada"}}, "null", `"Ada"`},
+		{"a key", url.Values{"f.user_context.key.2": {"gold"}}, `"vip"`, `"gold"`},
+		{"a new row", url.Values{"f.user_context.key.6": {"age"}, "f.user_context.value.6": {"30"}}, `"[new]"}`, `"[new]", "age": 30}`},
+		{"an object in a row", url.Values{"f.user_context.key.6": {"more"}, "f.user_context.value.6": {`{"a": [1]}`}}, `"[new]"}`, `"[new]", "more": {"a": [1]}}`},
+		{"an empty text", url.Values{"f.user_context.value.4": {""}}, `"Two\nlines"`, `""`},
+		{"a row less", url.Values{"f.user_context.key.1": {""}, "f.user_context.value.1": {""}}, `"count": 1.0, `, ""},
+		{"no rows", url.Values{"f.persona.key.0": {""}, "f.persona.value.0": {""}, "f.persona.key.1": {""}, "f.persona.value.1": {""}, "f.persona.key.2": {""}, "f.persona.value.2": {""}}, ",\n  \"persona\": {\"type\": \"kind\", \"description\": \"d\", \"instructions\": \"i\"}", ""},
+		{"JSON in place of rows", url.Values{"f.persona": {`{"type": "rude", "description": "d", "instructions": "i"}`}}, `"kind"`, `"rude"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReader(t, map[string]string{rowsFile: rowsText})
+			_, page := r.ask(address, nil)
+			r.has(page, `name="f.user_context.key.0" value="zip"`, `name="f.user_context.value.0" value="&#34;1815&#34;"`, `value="1.0"`, `value="null"`, ">\nTwo\nlines</textarea>", `value="&#34;[new]&#34;"`, `name="f.user_context.key.6" value=""`)
+			if strings.Contains(page, `name="f.user_context"`) {
+				t.Error("the object is also a text")
+			}
+			form := r.form(page, tt.change)
+			form.Set("action", "save")
+			_, page = r.ask("/settings/form", form)
+			if got, want := r.file(rowsFile), strings.Replace(rowsText, tt.was, tt.want, 1); strings.TrimSpace(got) != strings.TrimSpace(want) {
+				t.Errorf("the file is\n%s\nwant\n%s\nthe page says\n%s", got, want, page)
+			}
+		})
+	}
+}
+
+// TestMistakesInRows: a mistake in a row is at its field, keeps what was typed, and nothing is
+// written.
+func TestMistakesInRows(t *testing.T) {
+	for want, change := range map[string]url.Values{
+		"a value has no key":                                               {"f.user_context.value.6": {"x"}},
+		"the key &#34;zip&#34; is there twice":                             {"f.user_context.key.6": {"zip"}, "f.user_context.value.6": {"typed"}},
+		"more: the value is not JSON: line 1, column 9: it ends too early": {"f.user_context.key.6": {"more"}, "f.user_context.value.6": {"{\"a\": [1\r\n"}},
+	} {
+		r := newReader(t, map[string]string{rowsFile: rowsText})
+		_, page := r.ask("/settings/form?format=testcase&path="+rowsFile, nil)
+		form := r.form(page, change)
+		form.Set("action", "save")
+		status, page := r.ask("/settings/form", form)
+		r.has(page, `<span class="problem" id="say-user_context" role="alert">`+want)
+		if status != 400 || r.file(rowsFile) != rowsText {
+			t.Errorf("%q: status %d, file\n%s", want, status, r.file(rowsFile))
+		}
+	}
+}
+
+// TestNestedObjectsAreJSON: a value with another one in it is a text of JSON, whose mistake is
+// named with its line. An empty field that takes any keys has a row for the first.
+func TestNestedObjectsAreJSON(t *testing.T) {
+	r := newReader(t, map[string]string{rowsFile: `{"name": "A", "initial_message": "Hi", "expected_tool_calls": [{"tool": "find", "expected_params": {"z": 1.0, "a": 2}}]}` + "\n"})
+	_, page := r.ask("/settings/form?format=testcase&path="+rowsFile, nil)
+	r.has(page, `name="f.user_context.key.0" value=""`, "&#34;z&#34;: 1.0,\n      &#34;a&#34;: 2\n")
+	form := r.form(page, url.Values{"f.expected_tool_calls": {"[\r\n  {\"name\": find}\r\n]"}, "action": {"save"}})
+	status, page := r.ask("/settings/form", form)
+	r.has(page, `id="say-expected_tool_calls" role="alert">the value is not JSON: line 2, column 13: invalid character`)
+	if status != 400 {
+		t.Errorf("status %d, want 400", status)
+	}
+	_, wrong := r.ask("/settings/form", r.form(page, url.Values{"f.expected_tool_calls": {`[{"name": "find"}]`}, "action": {"save"}}))
+	r.has(wrong, `id="say-expected_tool_calls" role="alert">`+"the field `tool` is missing")
+	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.expected_tool_calls": {`[{"tool": "find", "expected_params": {"a": 2}}]`}, "f.user_context.key.0": {"vip"}, "f.user_context.value.0": {"true"}, "action": {"save"}}))
+	r.has(page, "Saved")
+	if got, want := r.file(rowsFile), `{"name": "A", "initial_message": "Hi", "expected_tool_calls": [{"tool": "find", "expected_params": {"a": 2}}], "user_context": {"vip": true}}`+"\n"; got != want {
+		t.Errorf("the file is %s, want %s", got, want)
+	}
+}
