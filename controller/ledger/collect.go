@@ -48,6 +48,9 @@ const steps = 16
 // run in progress wants are needed, too.
 func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
 	removed, err := l.collect(ctx, c)
+	if err == nil && !c.DryRun {
+		err = l.collectParts(ctx)
+	}
 	if err == nil && !c.DryRun && removed != (Removed{}) {
 		err = l.store.Shrink(ctx)
 	}

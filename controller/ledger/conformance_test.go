@@ -76,6 +76,7 @@ func conformance(t *testing.T, b backend) {
 		{"more samples", testMoreSamples},
 		{"known", testKnown},
 		{"parts", testParts},
+		{"shared parts", testSharedParts},
 		{"journal", testJournal},
 		{"journal by trust", testJournalTrust},
 		{"runs", testRuns},

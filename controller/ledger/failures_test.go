@@ -70,10 +70,11 @@ func TestALedgerFromBeforeThereWereFailures(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := l.Store().Submit(t.Context(), func(tx *store.Tx) error {
+				dropped := errors.Join(tx.Exec("DROP TABLE failures"), tx.Exec("DROP TABLE parts"))
 				if name == "file" {
-					return tx.Exec("DROP TABLE failures")
+					return dropped
 				}
-				return errors.Join(tx.Exec("DROP TABLE failures"), tx.Exec("UPDATE ledger_version SET version = 1"))
+				return errors.Join(dropped, tx.Exec("UPDATE ledger_version SET version = 1"))
 			})
 			if err := errors.Join(err, l.Close()); err != nil {
 				t.Fatal(err)

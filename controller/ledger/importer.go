@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	_ "modernc.org/sqlite" // the driver that ledgers are kept with
 )
@@ -78,6 +81,9 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := importParts(ctx, tx); err != nil {
+		return 0, errors.Join(err, tx.Rollback())
+	}
 	for _, text := range importSteps {
 		done, err := tx.ExecContext(ctx, text)
 		if err != nil {
@@ -90,6 +96,37 @@ func add(ctx context.Context, path, base string) (taken int64, err error) {
 		}
 	}
 	return taken, tx.Commit()
+}
+
+// importParts copies the parts of the verdicts that serve everybody.
+func importParts(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, "SELECT parts FROM base.verdicts WHERE ns = '' AND parts IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	used, err := keysIn(func(do func(*sql.Rows) error) error {
+		for rows.Next() {
+			if err := do(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err = errors.Join(err, rows.Close()); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Keys(used)), atOnce) {
+		list, err := json.Marshal(some)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO parts (key, body, touched) SELECT key, body, touched FROM base.parts
+			WHERE key IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING`, string(list))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // samples copies the samples of new executions. Entries that refer to them are found by

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -196,5 +197,40 @@ func TestFromNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string][]any{"known": {"base said", "base said", "base said", 2}}, seen(t, own, base, "known")); diff != "" {
 		t.Errorf("after a damaged one (-want +got):\n%s", diff)
+	}
+}
+
+// TestImportParts copies the parts of the cases that are copied, and no other ones.
+func TestImportParts(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "ledger.db")
+	l := openImported(t, from)
+	part := func(name string) []plan.Part { return []plan.Part{{Name: name, Digest: "1"}} }
+	for _, o := range []Outcome{
+		{Trust: base, Digests: digests("shared"), Case: "shared", Parts: part("of everybody")},
+		{Trust: seven, Digests: digests("own"), Case: "own", Parts: part("of a pull request")},
+	} {
+		score := 1.0
+		o.Executions = []Execution{{}}
+		o.Samples = []Judgement{{}}
+		o.Decision = &Decision{Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}, Samples: 1}
+		if err := l.Save(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, l)
+	to := filepath.Join(t.TempDir(), "ledger.db")
+	if _, err := Import(t.Context(), to, from); err != nil {
+		t.Fatal(err)
+	}
+	l = openImported(t, to)
+	defer closed(t, l)
+	got, err := l.LastParts(t.Context(), Scope{Trust: base}, []string{"shared", "own"})
+	if diff := cmp.Diff([][]plan.Part{part("of everybody"), nil}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	var n int
+	err = l.store.Each(t.Context(), func(rows *sql.Rows) error { return rows.Scan(&n) }, "SELECT count(*) FROM parts")
+	if n != 1 || err != nil {
+		t.Errorf("%d parts are copied, want 1: %v", n, err)
 	}
 }

@@ -58,6 +58,7 @@ type Ledger struct {
 	now    func() time.Time
 	secret []byte
 	epochs leaseEpochs
+	parts  knownParts
 	notice string
 	opened time.Time
 

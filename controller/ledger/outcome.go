@@ -105,7 +105,10 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 		return l.store.Fault("store an outcome", err)
 	}
 	if o.Decision == nil || o.Lease == nil {
-		return l.store.Fault("store an outcome", l.store.Submit(ctx, s.insert))
+		if err = l.store.Submit(ctx, s.insert); err == nil {
+			l.parts.stored(s.unsure, time.UnixMilli(s.now))
+		}
+		return l.store.Fault("store an outcome", err)
 	}
 	// Released before it ends, so that a sign of life does not count the ended lease as
 	// lost.
@@ -118,6 +121,7 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	}
 	if err == nil {
 		o.Lease.done()
+		l.parts.stored(s.unsure, time.UnixMilli(s.now))
 	}
 	return l.store.Fault("store an outcome", err)
 }
@@ -130,6 +134,8 @@ type outcomeRow struct {
 	// transcripts and judgements are parallel to Executions and Samples.
 	transcripts, judgements [][]byte
 	decision, parts         []byte
+	// unsure are the parts that are stored with the decision.
+	unsure []storedPart
 }
 
 // atOnce stores an outcome that is decided in one round trip.
@@ -148,7 +154,7 @@ func (s *outcomeRow) atOnce(ctx context.Context, to *store.Store) error {
 		Epoch: s.Lease.epoch, E: s.Digests.E, J: s.Digests.J, D: s.Digests.D, Namespace: s.ns,
 		Level: int(s.Trust.Level), Purpose: int(s.Purpose), Now: s.now, Executions: executions, Judgements: judgements, Used: s.Decision.Samples,
 		Verdict: string(result.Verdict), Score: result.Score, Samples: result.Samples, Decision: s.decision,
-		Case: caseID(s.Trust.Repository, s.Case), Commit: s.Commit, Parts: s.parts, Completion: s.Completion,
+		Case: caseID(s.Trust.Repository, s.Case), Commit: s.Commit, Parts: s.parts, Unsure: s.unsure, Completion: s.Completion,
 	}.Store(ctx, to)
 }
 
@@ -180,10 +186,8 @@ func (l *Ledger) encode(o Outcome) (*outcomeRow, error) {
 	if s.decision, err = json.Marshal(o.Decision); err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
 	}
-	if s.parts, err = json.Marshal(outlined(o.Parts)); err != nil {
-		return nil, fmt.Errorf("parts: %w", err)
-	}
-	return s, nil
+	s.parts, s.unsure, err = l.parts.encode(o.Parts, time.UnixMilli(s.now))
+	return s, err
 }
 
 // storable refuses errors.
@@ -205,6 +209,9 @@ func storable(o Outcome) error {
 }
 
 func (s *outcomeRow) insert(t *store.Tx) error {
+	if err := s.insertParts(t); err != nil {
+		return err
+	}
 	check := s.Lease.check
 	if s.Decision != nil {
 		check = s.Lease.end

@@ -105,6 +105,7 @@ type outcomeChange struct {
 	Decision       []byte
 	Case, Commit   string
 	Parts          []byte
+	Unsure         []storedPart     // are stored before it
 	Completion     *store.Statement // is run in the same transaction; nil for none
 }
 
@@ -129,6 +130,9 @@ func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 		o.Executions.Ordinals, o.Executions.Durations, o.Executions.Bodies, o.Judgements.Ordinals, o.Judgements.Bodies,
 		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit,
 	}, Into: []any{&whole}}}
+	if len(o.Unsure) > 0 {
+		statements = append([]store.Statement{partStatement(o.Unsure, o.Now)}, statements...)
+	}
 	if o.Completion != nil {
 		statements = append(statements, *o.Completion)
 	}

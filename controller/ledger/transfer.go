@@ -15,7 +15,7 @@ import (
 
 // tables are in the order in which rows refer to each other.
 var tables = []string{
-	"meta", "samples", "transcripts", "judgements", "verdicts", "calls", "runs", "reports", "outbox", "deliveries", "spending",
+	"meta", "samples", "transcripts", "judgements", "parts", "verdicts", "calls", "runs", "reports", "outbox", "deliveries", "spending",
 	"commands", "heads", "pieces", "report_pieces", "served_repositories", "schedules", "pending_heads", "suspects", "histories", "failures",
 }
 

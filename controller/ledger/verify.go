@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
@@ -83,7 +85,35 @@ func (v *verification) bodies(ctx context.Context) error {
 			return err
 		}
 	}
-	return v.reports(ctx)
+	return errors.Join(v.parts(ctx), v.reports(ctx))
+}
+
+// parts finds the verdicts whose parts cannot be read.
+func (v *verification) parts(ctx context.Context) error {
+	whole := map[int64]bool{}
+	err := v.store.Each(ctx, func(rows *sql.Rows) error {
+		var key int64
+		var body sql.RawBytes
+		err := rows.Scan(&key, &body)
+		whole[key] = json.Valid(body)
+		return err
+	}, "SELECT key, body FROM parts")
+	if err != nil {
+		return err
+	}
+	return v.store.Each(ctx, func(rows *sql.Rows) error {
+		var d string
+		var body sql.RawBytes
+		if err := rows.Scan(&d, &body); err != nil {
+			return err
+		}
+		keys, ok := decodeKeys(body)
+		isMissing := func(key int64) bool { return !whole[key] }
+		if ok && slices.ContainsFunc(keys, isMissing) || !ok && !json.Valid(body) {
+			v.fault("verdict "+d, "a part of its case is missing or cannot be read")
+		}
+		return nil
+	}, "SELECT d, parts FROM verdicts WHERE parts IS NOT NULL ORDER BY id")
 }
 
 // reports finds the reports that cannot be put together or are not JSON.

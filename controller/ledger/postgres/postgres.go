@@ -149,7 +149,8 @@ var native = store.Native{
 	Sizes: `SELECT used, greatest(0, total - used) FROM
 		(SELECT ((SELECT coalesce(sum(pg_column_size(body)), 0) FROM transcripts) + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM judgements)
 			+ (SELECT coalesce(sum(pg_column_size(request) + pg_column_size(reply)), 0) FROM calls)
-			+ (SELECT coalesce(sum(pg_column_size(body)), 0) FROM reports) + (SELECT coalesce(sum(pg_column_size(v.*)), 0) FROM verdicts v))::bigint AS used) u,
+			+ (SELECT coalesce(sum(pg_column_size(body)), 0) FROM reports) + (SELECT coalesce(sum(pg_column_size(v.*)), 0) FROM verdicts v)
+			+ (SELECT coalesce(sum(pg_column_size(p.*)), 0) FROM parts p))::bigint AS used) u,
 		(SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint AS total FROM pg_class
 			WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') t`,
 	Faults: []string{`SELECT 'index ' || c.relname, 'it is not valid: REINDEX INDEX ' || c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
