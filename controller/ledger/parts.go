@@ -130,16 +130,6 @@ func (s *outcomeRow) insertParts(t *store.Tx) error {
 	return nil
 }
 
-// partStatement does the same as insertParts in a round trip with others.
-func partStatement(parts []storedPart, now int64) store.Statement {
-	keys, bodies := make([]int64, len(parts)), make([][]byte, len(parts))
-	for i, p := range parts {
-		keys[i], bodies[i] = p.key, p.body
-	}
-	return store.Statement{Text: `INSERT INTO parts (key, body, touched) SELECT key, body, ?3::bigint FROM unnest(?1::bigint[], ?2::bytea[]) AS x (key, body) ORDER BY key
-		ON CONFLICT (key) DO UPDATE SET touched = excluded.touched`, Args: []any{keys, bodies, now}}
-}
-
 // decodeKeys returns the keys of the parts of a verdict; false if it has JSON instead.
 func decodeKeys(body []byte) (keys []int64, ok bool) {
 	if len(body) == 0 || body[0] != partKeys || len(body)%keySize != 1 {

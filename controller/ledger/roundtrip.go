@@ -105,7 +105,7 @@ type outcomeChange struct {
 	Decision       []byte
 	Case, Commit   string
 	Parts          []byte
-	Unsure         []storedPart     // are stored before it
+	Unsure         []storedPart     // are stored with it
 	Completion     *store.Statement // is run in the same transaction; nil for none
 }
 
@@ -125,14 +125,15 @@ func newBodyRows(bodies [][]byte) bodyRows {
 // another process was first with a sample or a judgement.
 func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 	var whole int64
+	keys, bodies := make([]int64, len(o.Unsure)), make([][]byte, len(o.Unsure))
+	for i, p := range o.Unsure {
+		keys[i], bodies[i] = p.key, p.body
+	}
 	statements := []store.Statement{{Text: outcome, Args: []any{
 		o.Epoch, uuid.NewString(), o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,
 		o.Executions.Ordinals, o.Executions.Durations, o.Executions.Bodies, o.Judgements.Ordinals, o.Judgements.Bodies,
-		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit,
+		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit, keys, bodies,
 	}, Into: []any{&whole}}}
-	if len(o.Unsure) > 0 {
-		statements = append([]store.Statement{partStatement(o.Unsure, o.Now)}, statements...)
-	}
 	if o.Completion != nil {
 		statements = append(statements, *o.Completion)
 	}
@@ -144,6 +145,10 @@ func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 // existing token is found before anything else, since held asks for it first.
 const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid) RETURNING token),
 	held AS (DELETE FROM leases WHERE epoch = ?1 AND EXISTS (SELECT 1 FROM fresh) RETURNING epoch),
+	named AS (
+		INSERT INTO parts (key, body, touched) SELECT key, body, ?8::bigint FROM unnest(?23::bigint[], ?24::bytea[]) AS p (key, body) ORDER BY key
+		ON CONFLICT (key) DO UPDATE SET touched = excluded.touched
+	),
 	x AS (SELECT * FROM unnest(?10::bigint[], ?11::bigint[], ?12::bytea[]) AS x (ordinal, duration, body)),
 	made AS (
 		INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
