@@ -205,6 +205,20 @@ func (l *loader) holdsEvals(ctx context.Context, file string) bool {
 	return skill.Fits(doc)
 }
 
+// SkillFiles returns the files in which evals of skills may be, and the skills that are in
+// the repository. It returns none where settings do not look for them.
+func SkillFiles(ctx context.Context, fsys fs.FS, settings schema.Settings) ([]string, error) {
+	if !settings.Skills.Find {
+		return nil, nil
+	}
+	found, err := searchSkills(ctx, fsys, mostSkillEntries)
+	out := found.evals
+	for _, dir := range found.skills {
+		out = append(out, path.Join(dir, skill.File))
+	}
+	return out, err
+}
+
 // SkillFolders returns the folders in which skills with evals are, or may come to be. It
 // returns none where settings do not look for them.
 func SkillFolders(ctx context.Context, fsys fs.FS, settings schema.Settings) ([]string, error) {

@@ -83,8 +83,10 @@ type catalogCache struct {
 // the definition folders has changed. If few files have changed, it loads only these. m
 // marks the files.
 func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings schema.Settings) (*catalog, error) {
-	settings.Skills = schema.SkillSettings{} // which forms do not edit
-	now := m.state(fsys, settings)
+	now, err := m.state(ctx, fsys, settings)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed, comparable := now.changedSince(c.state)
@@ -106,7 +108,11 @@ func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings
 		}
 		c.parts, out = newCatalogParts(found)
 	}
-	if c.last, c.state = out, now; !now.isEqual(m.state(fsys, settings)) {
+	after, err := m.state(ctx, fsys, settings)
+	if err != nil {
+		return nil, err
+	}
+	if c.last, c.state = out, now; !now.isEqual(after) {
 		c.last, c.state, c.parts = nil, nil, nil // a file was changed while it was read
 	}
 	return out, nil
@@ -276,15 +282,19 @@ type markedFile struct {
 
 // state returns the settings and the files with definitions, without missing and
 // unreadable files.
-func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
+func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings) (*repositoryState, error) {
 	prompts := map[string]schema.Position{} // which the JSON of settings leaves out
 	for name, target := range settings.Targets {
 		prompts[name] = target.Prompt.At
 	}
 	text, _ := json.Marshal([]any{settings, prompts}) // without a text, no state is comparable
 	out := &repositoryState{settings: string(text)}
+	skills, err := load.SkillFiles(ctx, fsys, settings)
+	if err != nil {
+		return nil, err
+	}
 	var folders []string
-	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, settings.Definitions) {
+	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, skills, settings.Definitions) {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -312,7 +322,7 @@ func (m *memory) state(fsys fs.FS, settings schema.Settings) *repositoryState {
 	}
 	_ = walking.Wait() // no walk returns an error
 	out.files = append(out.files, slices.Concat(found...)...)
-	return out
+	return out, nil
 }
 
 func (m *memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {

@@ -485,15 +485,26 @@ func (v *sheet) textPage() page {
 	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, definition.Computed(v.Path)}}
 }
 
-// isDefinition refuses files that are not below the folders of definitions.
+// isDefinition refuses files that are not below the folders of definitions, unless they are
+// read as definitions elsewhere, as the evals of skills are.
 func (s *Store) isDefinition(ctx context.Context, file string) error {
 	settings, err := s.cfg.Settings(ctx, s.files)
-	if err == nil {
-		if wrong := definition.CheckPath(file, settings.Definitions); wrong != nil {
-			err = refuse("%v", wrong)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	wrong := definition.CheckPath(file, settings.Definitions)
+	if wrong == nil {
+		return nil
+	}
+	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
+	if err != nil {
+		return err
+	}
+	isRead := slices.ContainsFunc(found.Files, func(f formatFile) bool { return f.File == file && f.Format != "" })
+	if !isRead || !definition.Formed(file) {
+		return refuse("%v", wrong)
+	}
+	return nil
 }
 
 // submitFile checks or saves the text of a file.

@@ -36,7 +36,7 @@ func newReader(t *testing.T, files map[string]string) *reader {
 		},
 		Write: Folder(dir),
 		Settings: func(context.Context, fs.FS) (schema.Settings, error) {
-			return schema.Settings{Definitions: []string{"test_definitions"}}, nil
+			return schema.Settings{Definitions: []string{"test_definitions"}, Skills: schema.SkillSettings{Find: true}}, nil
 		},
 		Forecast: func(_ context.Context, before, after fs.FS) (*Forecast, error) {
 			was, _ := fs.ReadFile(before, "test_definitions/math/level_1/sum.json")

@@ -24,7 +24,7 @@ func testsPage(t *testing.T, dir, query string, verdicts map[string]dashboard.La
 			return os.DirFS(dir), func() error { return nil }, nil
 		},
 		Settings: func(context.Context, fs.FS) (schema.Settings, error) {
-			return schema.Settings{Definitions: []string{"test_definitions"}, DefaultTarget: "bot"}, nil
+			return schema.Settings{Definitions: []string{"test_definitions"}, DefaultTarget: "bot", Skills: schema.SkillSettings{Find: true, Target: "coder"}}, nil
 		},
 		Verdicts: func(context.Context) (map[string]dashboard.LastVerdict, error) { return verdicts, nil },
 	}).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
@@ -87,6 +87,49 @@ func TestTestsPage(t *testing.T) {
 	hasNot(t, testsPage(t, dir, "?folder=test_definitions/suites", verdicts), "A sum")
 	has(t, testsPage(t, dir, "?words=nothinghasthis", verdicts), "No case fits the filter")
 	has(t, testsPage(t, t.TempDir(), "", nil), "No tests here yet", "gavel init")
+}
+
+// skillFiles have a skill with evals, in a hidden folder as agents have them.
+var skillFiles = map[string]string{
+	"README.md":                                "x",
+	".claude/skills/notes/SKILL.md":            "---\nname: notes\ndescription: Writes notes.\n---\nWrite notes.\n",
+	".claude/skills/notes/evals/evals.json":    `{"skill_name": "notes", "evals": [{"id": 1, "prompt": "Note this", "expectations": ["It is noted"]}, {"id": 2, "prompt": "And this", "expectations": ["It is noted"]}]}` + "\n",
+	"node_modules/x/skills/y/evals/evals.json": `{"skill_name": "y", "evals": [{"id": 1, "prompt": "No", "expectations": ["x"]}]}`,
+}
+
+// TestTestsPageOfSkills holds that the evals of skills are listed by their file with their
+// verdicts, wherever the skill is, and that a change of their file shows at once.
+func TestTestsPageOfSkills(t *testing.T) {
+	dir, score := writeFiles(t, skillFiles), 0.25
+	page := testsPage(t, dir, "", map[string]dashboard.LastVerdict{".claude/skills/notes#2": {URL: "/runs/7/case?name=two", Verdict: "fail", Score: &score}})
+	has(t, page, "2 cases", "<h2>.claude/skills/notes/evals</h2>", ".claude/skills/notes#1", `href="/runs/7/case?name=two"`, "1 fail · 1 not run", ">coder<",
+		`href="/settings/file?path=.claude%2Fskills%2Fnotes%2Fevals%2Fevals.json"`)
+	hasNot(t, page, "node_modules")
+}
+
+// TestTextOfSkills changes the evals of a skill as a text, with messages as of every other
+// file. Files that only have their name are refused.
+func TestTextOfSkills(t *testing.T) {
+	const file = ".claude/skills/notes/evals/evals.json"
+	r := newReader(t, skillFiles)
+	_, page := r.ask("/settings/file?path="+file, nil)
+	status, wrong := r.ask("/settings/file", r.form(page, url.Values{"text": {`{"skill_name": "notes", "evals": [{"id": 1, "expectations": ["It is noted"]}]}`}, "action": {"save"}}))
+	r.has(wrong, "line 1:", "prompt")
+	if status != 400 || r.file(file) != skillFiles[file] {
+		t.Errorf("status %d, want 400, and the file as it was: %s", status, r.file(file))
+	}
+	_, page = r.ask("/settings/file", r.form(page, url.Values{"text": {strings.ReplaceAll(skillFiles[file], "And this", "And that")}, "action": {"save"}}))
+	r.has(page, "Saved")
+	if !strings.Contains(r.file(file), "And that") {
+		t.Errorf("the file is %s", r.file(file))
+	}
+	_, page = r.ask("/tests?words=notes", nil)
+	r.has(page, "2 of 2 cases")
+	for _, other := range []string{"node_modules/x/skills/y/evals/evals.json", "README.md", ".claude/skills/notes/SKILL.md", ".claude/skills/new/evals/evals.json"} {
+		if status, _ := r.ask("/settings/file?path="+other, nil); status != 400 {
+			t.Errorf("%s is answered with %d, want 400", other, status)
+		}
+	}
 }
 
 // TestTestsPageOfManyCases holds that a long list has the folders, that a folder has pages,
