@@ -96,6 +96,54 @@ func (s *Store) copiedText(ctx context.Context, v *sheet, from, format string) e
 	return nil
 }
 
+// checksSuffix replaces the extension of a definition in the name of the file with its checks.
+const checksSuffix = ".checks.yaml"
+
+// checksOf returns the file with the checks of a definition.
+func checksOf(file string) string { return strings.TrimSuffix(file, path.Ext(file)) + checksSuffix }
+
+// copyChecks adds the checks next to a definition to a change that copies it, unless the copy
+// has some.
+func (s *Store) copyChecks(from, to string, c Change, versions map[string]string) {
+	data, err := schema.ReadFile(s.files, checksOf(from), maxText)
+	if _, taken := fs.Stat(s.files, checksOf(to)); err == nil && errors.Is(taken, fs.ErrNotExist) {
+		c[checksOf(to)], versions[checksOf(to)] = data, contentVersion(nil)
+	}
+}
+
+// copyChecksOf adds the checks of the definition that a sheet copies to its change: those of a
+// file next to the new file, and those of one of several definitions under the new id.
+func (s *Store) copyChecksOf(ctx context.Context, v *sheet, c Change, versions map[string]string) error {
+	if v.Item != definition.NewItem {
+		if err := s.isDefinition(ctx, v.Copy); err != nil {
+			return err
+		}
+		if v.Version == "" {
+			s.copyChecks(v.Copy, v.Path, c, versions)
+		}
+		return nil
+	}
+	file := checksOf(v.Path)
+	data, err := schema.ReadFile(s.files, file, maxText)
+	if err != nil || v.copiedID == "" || v.copyID == "" {
+		return nil //nolint:nilerr // without checks there is nothing to copy
+	}
+	doc, ok := definition.Open(file, "", data)
+	if !ok {
+		return nil
+	}
+	checks, _ := doc.Fields("")
+	if checks[v.copiedID] == nil || checks[v.copyID] != nil {
+		return nil
+	}
+	text, err := doc.Change("", Fields{v.copyID: checks[v.copiedID]})
+	if err != nil {
+		return refuse("the checks of the copy: %v", err)
+	}
+	c[file], versions[file] = text, contentVersion(data)
+	return nil
+}
+
 // The fields that disable a test, and their values for a test that is disabled or not.
 var switches = map[string][2]string{"enabled": {"false", "true"}, "status": {"archived", "active"}}
 

@@ -103,3 +103,39 @@ func TestDisable(t *testing.T) {
 		hasNot(t, page, `value="disable"`)
 	}
 }
+
+// TestDuplicateCopiesChecks: the checks next to a definition are copied with it: a file of
+// them next to the new file, or the ones of its id under the new id.
+func TestDuplicateCopiesChecks(t *testing.T) {
+	const own, listed = "# Its checks.\n.: [{contains: x}]\n", "# Theirs.\na:\n  - contains: x\na_2:\n  - contains: y\n"
+	for _, tt := range []struct{ page, at, from, to, checks, want string }{
+		{"/settings/edit?kind=test&id=sum", "/settings/edit", "math/level_1/sum", "math/level_1/sum_3", own, own},
+		{"/settings/form?format=testcase&path=test_definitions/parcel.yaml", "/settings/file", "parcel", "parcel_3", own, own},
+		{"/settings/form?format=evalcase&path=test_definitions/suites/shop.yaml&item=0", "/settings/form", "suites/shop", "suites/shop", listed, listed + "a_3:\n  - contains: x\n"},
+	} {
+		t.Run(tt.from, func(t *testing.T) {
+			r := newReader(t, copiedFiles)
+			from, to := "test_definitions/"+tt.from+checksSuffix, "test_definitions/"+tt.to+checksSuffix
+			r.write(from, tt.checks)
+			_, page := r.ask(tt.page, nil)
+			_, page = r.ask(r.link(page, "Duplicate"), nil)
+			_, page = r.ask(tt.at, r.form(page, url.Values{"action": {"save"}}))
+			r.has(page, "Saved", "<code>"+to+"</code>")
+			if got := r.file(to); got != tt.want {
+				t.Errorf("the checks of the copy are %q, want %q", got, tt.want)
+			}
+			if strings.Contains(page, `name="file" value="`+to) {
+				t.Error("the file of checks can be run")
+			}
+		})
+	}
+}
+
+// TestIDAfterSaving: the form of a new test has the id that saving has made.
+func TestIDAfterSaving(t *testing.T) {
+	r := newReader(t, copiedFiles)
+	_, page := r.ask("/settings/edit?kind=test&domain=math&level=1", nil)
+	r.has(page, `id="in-id" name="f.id" value=""`)
+	_, page = r.ask("/settings/edit", r.form(page, url.Values{"f.name": {"Zero"}, "f.prompt": {"1 - 1?"}, "f.expected": {`{"answer": "0"}`}, "action": {"save"}}))
+	r.has(page, "Saved", `id="in-id" name="f.id" value="math_zero"`, `name="f.expected.key.0" value="answer"`)
+}

@@ -116,6 +116,8 @@ type edit struct {
 	only []string
 	// mode decides whether the change is saved. Defaults to saving it.
 	mode saveMode
+	// copy is the id of the definition that a new one is a copy of; empty for none.
+	copy string
 }
 
 // save writes a new definition or changes one: given fields replace fields of the file,
@@ -146,6 +148,13 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 		return Entry{}, Written{}, err
 	}
 	change, versions := Change{entry.File: data}, map[string]string{entry.File: version}
+	if e.copy != "" && old == nil {
+		from, err := t.find(e.kind, e.copy)
+		if err != nil {
+			return Entry{}, Written{}, err
+		}
+		s.copyChecks(from.File, entry.File, change, versions)
+	}
 	if old != nil && old.File != entry.File {
 		change[old.File], versions = nil, map[string]string{old.File: version}
 	}

@@ -138,6 +138,9 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	}
 	action := r.PostForm.Get("action")
 	v.Text = string(data)
+	if from, ok := doc.Fields(v.Copy); v.Copy != "" && ok {
+		v.copiedID, v.copyID = definition.TextOf(from["id"]), definition.TextOf(changed["id"])
+	}
 	if v.New { // no other check reports a file that is not a definition
 		if checked, err := s.saveText(r.Context(), v, modeCheck); err == nil && slices.Contains(checked.unknown, v.Path) {
 			v.Errors = append(v.Errors, doc.Needs())
@@ -151,6 +154,10 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	v.Errors = append(v.Errors, attachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
 	if v.Saved != nil {
 		v.Version, v.New, v.Item, v.Copy = contentVersion(data), false, doc.Number(v.Item), ""
+		if after, ok := definition.Open(v.Path, v.Format, data); ok && v.Fields != nil {
+			fields, _ := after.Fields(v.Item)
+			v.Fields = formFields(after.Definition(v.Item), fields)
+		}
 	}
 	return nil
 }

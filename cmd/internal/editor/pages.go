@@ -27,9 +27,10 @@ var pageFiles embed.FS
 // templates returns the templates of the pages.
 func templates(cfg Config) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"root":    func() string { return cfg.Root },
-		"runs":    func() bool { return cfg.Runner != nil },
-		"commits": func() bool { return cfg.Committer != nil },
+		"root":     func() string { return cfg.Root },
+		"runs":     func() bool { return cfg.Runner != nil },
+		"commits":  func() bool { return cfg.Committer != nil },
+		"isChecks": func(file string) bool { return strings.HasSuffix(file, checksSuffix) },
 	}).ParseFS(pageFiles, "pages/*.tmpl"))
 }
 
@@ -251,6 +252,9 @@ type sheet struct {
 	// Copy is the definition that a new one is a copy of, and Duplicate the page that
 	// makes a copy of this one.
 	Copy, Duplicate string
+	// copiedID and copyID are the ids of the definition that is copied and of its copy in the
+	// same file.
+	copiedID, copyID string
 }
 
 // sheetOf returns the form of the definition that parameters name.
@@ -343,7 +347,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	isDry := sent.Get("action") != "save"
-	e := edit{kind: v.Kind, id: v.ID, mode: parseMode(sent.Get("action"))}
+	e := edit{kind: v.Kind, id: v.ID, mode: parseMode(sent.Get("action")), copy: v.Copy}
 	v.Token = access.FormToken(w, r)
 	v.Fields, e.fields = readForm(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
@@ -372,6 +376,9 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New, v.Copy = entry.ID, entry.Version, false, ""
+			if v.Fields != nil {
+				v.Fields = formFields(definitionOf[v.Kind], entry.Fields) // an id was made
+			}
 			v.Duplicate = s.copyOf(v.Kind, v.ID)
 		}
 	}
@@ -509,7 +516,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 
 // submitFile checks or saves the text of a file.
 func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Token: access.FormToken(w, r)}
+	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Copy: r.PostForm.Get("copy"), Token: access.FormToken(w, r)}
 	v.Text, v.isTyped = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"), true
 	action := r.PostForm.Get("action")
 	written, err := s.saveText(r.Context(), v, parseMode(action))
@@ -520,7 +527,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
 	}
 	if v.Saved != nil {
-		v.Version = contentVersion([]byte(v.Text))
+		v.Version, v.Copy = contentVersion([]byte(v.Text)), ""
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		writeAnswer(w, http.StatusOK, v.messages())
@@ -551,6 +558,11 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, e
 		v.Text = lineEnds(string(was), v.Text)
 	}
 	change, versions := Change{v.Path: []byte(v.Text)}, map[string]string{v.Path: version}
+	if v.Copy != "" {
+		if err := s.copyChecksOf(ctx, v, change, versions); err != nil {
+			return Written{}, err
+		}
+	}
 	return s.carry(ctx, as, settings, change, versions)
 }
 

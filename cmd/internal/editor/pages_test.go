@@ -109,6 +109,13 @@ func unescape(text string) string {
 	return strings.NewReplacer("&#34;", `"`, "&lt;", "<", "&gt;", ">", "&#39;", "'", "&#43;", "+", "&amp;", "&").Replace(text)
 }
 
+func (r *reader) write(name, text string) {
+	r.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (r *reader) file(name string) string {
 	r.Helper()
 	data, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))

@@ -3,6 +3,7 @@ package editor
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"net/http"
 	"path"
 	"slices"
@@ -30,6 +31,10 @@ type testsView struct {
 	Add            string
 	// Runs says that the page starts runs, and Running that one is going on.
 	Runs, Running bool
+	// Homes are the folders of definitions, and Missing says that none of them exists. They
+	// are set if there is no test.
+	Homes   []string
+	Missing bool
 	// Changed says that files were saved here and not committed here.
 	Changed bool
 	Token   string
@@ -91,6 +96,13 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	list := testList{store: s, judged: judged, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
 	list.fill(v, found, definition.PageNumber(q.Get("page"), 1, 1_000_000))
+	if len(found.Files) == 0 {
+		v.Homes = settings.Definitions
+		v.Missing = !slices.ContainsFunc(v.Homes, func(home string) bool {
+			_, err := fs.Stat(s.files, path.Clean(home))
+			return err == nil
+		})
+	}
 	return page{Template: "tests", Title: "Tests", Body: v}, nil
 }
 

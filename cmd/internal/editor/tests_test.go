@@ -86,7 +86,9 @@ func TestTestsPage(t *testing.T) {
 	hasNot(t, page, "cases#one", "An old one", "broken_cases")
 	hasNot(t, testsPage(t, dir, "?folder=test_definitions/suites", verdicts), "A sum")
 	has(t, testsPage(t, dir, "?words=nothinghasthis", verdicts), "No case fits the filter")
-	has(t, testsPage(t, t.TempDir(), "", nil), "No tests here yet", "gavel init")
+	const missing, empty = "<code>test_definitions</code>, which this repository does not have", "<code>test_definitions</code>, and nothing in it is a test"
+	has(t, testsPage(t, t.TempDir(), "", nil), "No tests here yet", "gavel init", missing, "definitions: [my_tests]")
+	has(t, testsPage(t, writeFiles(t, map[string]string{"test_definitions/README.md": "x"}), "", nil), empty)
 }
 
 // skillFiles have a skill with evals, in a hidden folder as agents have them.
