@@ -52,16 +52,22 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		return l.store.Fault("store a call", err)
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		if err := c.Lease.check(t); err != nil {
-			return err
+		var epoch any // nil without a lease
+		if c.Lease != nil {
+			epoch = c.Lease.epoch
 		}
-		return t.Exec(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		stored, err := t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+			WHERE CAST(?12 AS BIGINT) IS NULL OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
 				request = excluded.request, reply = excluded.reply, created = excluded.created`,
 			c.Key.Digest, c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
-			c.RequestDigest, c.Request, c.Reply, c.At.UnixMilli())
+			c.RequestDigest, c.Request, c.Reply, c.At.UnixMilli(), epoch)
+		if err != nil || stored > 0 {
+			return err
+		}
+		return c.Lease.check(t)
 	})
 	return l.store.Fault("store a call", err)
 }

@@ -137,7 +137,10 @@ func (r *RunHandle) Lease(ctx context.Context, digest, judgement string) (*Lease
 
 // unused finds out whether nothing is stored under the digests of an execution and its
 // judgement, neither samples nor calls. Judgements rest on samples.
-const unused = `SELECT NOT EXISTS (SELECT 1 FROM samples WHERE e = ?1) AND NOT EXISTS (SELECT 1 FROM calls WHERE digest IN (?1, ?2))`
+const (
+	unused     = "SELECT " + hasNothing
+	hasNothing = "NOT EXISTS (SELECT 1 FROM samples WHERE e = ?1) AND NOT EXISTS (SELECT 1 FROM calls WHERE digest IN (?1, ?2))"
+)
 
 // Blank reports that nothing was stored under the digests when the lease was taken,
 // in any scope. Since then only its holder can have stored anything.
@@ -145,13 +148,13 @@ func (x *Lease) Blank() bool { return x != nil && x.blank }
 
 // take takes a lease, and reports whether a living run has it instead.
 func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken bool, err error) {
-	err = t.Row(`INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?2, ?3, ?4
-		WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?2)) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch`,
-		x.digest, x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch)
-	if errors.Is(err, sql.ErrNoRows) {
-		taken, err = l.replace(t, x)
+	err = t.Row(`INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?3, ?4, ?5
+		WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?3)) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch, `+hasNothing,
+		x.digest, judgement, x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch, &x.blank)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return false, err
 	}
-	if err != nil || taken {
+	if taken, err = l.replace(t, x); err != nil || taken {
 		return taken, err
 	}
 	return false, t.Row(unused, x.digest, judgement).Scan(&x.blank)

@@ -232,10 +232,11 @@ func (s *outcomeRow) insert(t *store.Tx) error {
 		}
 		made[x.Ordinal] = id
 	}
-	whole := true
+	whole, isNew := true, len(s.Samples) > 0
 	for i, j := range s.Samples {
-		sample, isNew := made[j.Sample.Ordinal]
-		if isNew && sample == 0 {
+		sample, isMade := made[j.Sample.Ordinal]
+		isNew = isNew && isMade
+		if isMade && sample == 0 {
 			whole = false
 			continue
 		}
@@ -248,7 +249,7 @@ func (s *outcomeRow) insert(t *store.Tx) error {
 	if s.Decision == nil || !whole {
 		return nil
 	}
-	if err := s.insertDecision(t); err != nil {
+	if err := s.insertDecision(t, isNew); err != nil {
 		return fmt.Errorf("decision: %w", err)
 	}
 	return nil
@@ -294,8 +295,16 @@ func (s *outcomeRow) insertJudgement(t *store.Tx, ordinal int, sample int64, bod
 }
 
 // insertDecision stores the decision. It rests on the last of the samples: the
-// new ones are the last, and earlier ones that it leaves out are too old.
-func (s *outcomeRow) insertDecision(t *store.Tx) error {
+// new ones are the last, and earlier ones that it leaves out are too old. isNew says that
+// all samples of the outcome are new.
+func (s *outcomeRow) insertDecision(t *store.Tx, isNew bool) error {
+	if isNew && s.Decision.Samples == len(s.Samples) {
+		last := 0
+		for _, j := range s.Samples {
+			last = max(last, j.Sample.Ordinal)
+		}
+		return s.insertVerdict(t, int64(last), s.now)
+	}
 	var there int
 	var last, oldest sql.NullInt64
 	err := t.Row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+
@@ -307,10 +316,16 @@ func (s *outcomeRow) insertDecision(t *store.Tx) error {
 	if there == 0 || there < s.Decision.Samples {
 		return errNoSample
 	}
+	return s.insertVerdict(t, last.Int64, oldest.Int64)
+}
+
+// insertVerdict stores the decision with the ordinal of its last sample and the time of
+// its oldest one.
+func (s *outcomeRow) insertVerdict(t *store.Tx, last, oldest int64) error {
 	result := s.Decision.Result
 	return t.Exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
-		s.Digests.D, last.Int64, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
-		result.Verdict, result.Score, result.Samples, s.decision, oldest.Int64, s.now,
+		s.Digests.D, last, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
+		result.Verdict, result.Score, result.Samples, s.decision, oldest, s.now,
 		caseID(s.Trust.Repository, s.Case), s.parts, s.Commit)
 }
