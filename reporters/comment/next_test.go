@@ -28,7 +28,10 @@ func TestNext(t *testing.T) {
 		{"both", report.Report{Problems: invalid, Diff: report.Diff{Regressions: 2}, Gate: report.Gate{Result: report.GateFail}}, nil, "correct what is invalid and fix what got worse, and push."},
 		{"an error", failing, []string{"/gavel rerun errors"}, "look at the errors, and judge their cases again; comment <code>&#47;gavel rerun errors</code>."},
 		{"unclear", report.Report{Diff: report.Diff{Unclear: 1}, Gate: report.Gate{Result: report.GatePass}}, nil, "nothing has to be done; the unclear cases can be measured again."},
+		{"unclear, and the gate fails", report.Report{Diff: report.Diff{Unclear: 1}, Gate: report.Gate{Result: report.GateFail}}, nil, "change what the gate names below, and push."},
+		{"a rule of the gate, and commands", report.Report{Gate: report.Gate{Result: report.GateFail}}, commands, "change what the gate names below, and push; to judge the failed cases again, comment <code>&#47;gavel rerun failed</code>."},
 		{"a rule of the gate", report.Report{Gate: report.Gate{Result: report.GateFail}}, nil, "change what the gate names below, and push."},
+		{"changed targets that wait", report.Report{TargetChanges: &report.TargetChanges{File: "gavel.yaml"}, Gate: report.Gate{Result: report.GateFail}}, []string{"/gavel accept gavel.yaml <reason>"}, ""},
 		{"a commit that waits", report.Report{Diff: report.Diff{Regressions: 1}}, []string{"/gavel approve 9f31c2e0c1a74f0b8f9d1f2f4f4c8a6f0f2b7e11"}, ""},
 	} {
 		c := &comment{r: &tt.r, o: Options{Commands: tt.commands}}

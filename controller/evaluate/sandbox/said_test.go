@@ -26,6 +26,7 @@ func TestEnding(t *testing.T) {
 			"Traceback (most recent call last):\n  File \"/srv/shop/agent.py\", line 9, in <module>\n    raise Gone(\"no answer\")\n__main__.Gone: no answer\n", "__main__.Gone: no answer (agent.py:9)"},
 		{"an error of two lines", strings.Replace(longTraceback, "name resolution>", "name resolution>\nsee the log", 1), "Temporary failure in name resolution> see the log (lib/model.py:4)"},
 		{"frames of others alone", "Traceback (most recent call last):\n  File \"<frozen os>\", line 679, in __getitem__\nKeyError: 'A_KEY'\n", "KeyError: 'A_KEY'"},
+		{"lines that point at a place", "answer(\n   ~~~^^\nSyntaxError: the end\n", "answer( SyntaxError: the end"},
 		{"lines", "one\n\x1b[31mtwo\n", "one [31mtwo"},
 		{"many lines", strings.Repeat("begin ", 200) + "\nError: the end\n", "begin Error: the end"},
 		{"nothing", " \n", ""},
@@ -58,11 +59,16 @@ func TestAdvice(t *testing.T) {
 		{"node's file", "Error: ENOENT: no such file or directory, open '/opt/x'", Box{}, read},
 		{"a module of Python", "ModuleNotFoundError: No module named 'requests'", Box{}, module},
 		{"a module of node", "Error: Cannot find module 'openai'", Box{}, module},
+		{"nobody answers at an address", "ConnectionRefusedError: [Errno 111] Connection refused", Box{}, ""},
 		{"another error", "ValueError: 7", Box{}, ""},
 		{"a refused chmod", "PermissionError: [Errno 1] Operation not permitted: 'x'", Box{}, ""},
 	} {
 		if got := tt.box.advice(Program{Tree: "/srv/shop"}, tt.stderr); !strings.Contains(got, tt.want) || tt.want == "" && got != "" {
 			t.Errorf("%s: the advice is %q, want %q", tt.name, got, tt.want)
 		}
+	}
+	// An agent that Gavel starts has an interface of its own, where nobody else answers.
+	if got := (&Box{}).advice(Program{port: 8080}, "connect ECONNREFUSED 127.0.0.1:5432"); !strings.Contains(got, network) {
+		t.Errorf("the advice to a started agent is %q, want %q", got, network)
 	}
 }
