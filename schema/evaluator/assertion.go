@@ -31,13 +31,15 @@ func (Assertion) Kind() string { return "assertion" }
 // object and not for a list, as promptfoo does; since 3 an answer that is too long to
 // be searched completely is an error. Since 2 icontains has the lower case of
 // JavaScript. Since 2 a pattern of regex is JavaScript's, whether RE2 has it or not.
+// Since 2 a DOCTYPE in XML and the end of a tag of body are read as promptfoo does, and
+// names such as toString as they are written.
 // One more since an answer that was cut off is an error of an inverted one that holds.
 func (a Assertion) Version() int {
 	version := 1
 	switch a.Type {
 	case "contains-json":
 		version = 3
-	case "icontains", "icontains-any", "icontains-all", "regex":
+	case "icontains", "icontains-any", "icontains-all", "regex", "is-xml", "contains-xml", "is-html":
 		version = 2
 	}
 	if a.Not {

@@ -2,6 +2,7 @@ package javascript_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,4 +51,25 @@ func TestMatch(t *testing.T) {
 	if _, err := javascript.Match(t.Context(), `^(?!b)(a+)+$`, "", strings.Repeat("a", 60)+"!"); err == nil || err.Error() != "the pattern takes longer than 2s" {
 		t.Errorf("a pattern that backtracks forever gives %v, want that it takes too long", err)
 	}
+}
+
+// BenchmarkMatch100KB matches a pattern that both engines have at the end of a long text.
+func BenchmarkMatch100KB(b *testing.B) {
+	text := strings.Repeat("some words and ", 7_000) + "end42"
+	const pattern = `end\d+`
+	b.Run("JavaScript", func(b *testing.B) {
+		for b.Loop() {
+			if found, err := javascript.Match(b.Context(), pattern, "", text); err != nil || !found {
+				b.Fatal(found, err)
+			}
+		}
+	})
+	b.Run("RE2", func(b *testing.B) {
+		re := regexp.MustCompile(pattern)
+		for b.Loop() {
+			if !re.MatchString(text) {
+				b.Fatal("the pattern does not match")
+			}
+		}
+	})
 }

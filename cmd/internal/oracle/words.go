@@ -2,6 +2,7 @@ package oracle
 
 import (
 	_ "embed" // for the answers
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,7 @@ var pages = []string{
 	"<!-- <body> --> x", "<textarea><body></textarea>x", "x<body>y</body>", "<body >x", "<BODY>x</BODY>", "</p><body>x", "<div></div><body>x", "<html>x</html>", "<html lang=\"en\">", "<head>", "<div><svg><path d=\"M0 0\"/></svg></div>", "<path/>", "<math><mi>x</mi></math>", "<?xml version=\"1.0\"?><a/>", "<a/>", "<a href=\"x\">y</a>", "1 < 2 and 3 > 2", "<script>alert(1)</script>", "<template><p>x</p></template>", "<frameset><frame></frameset>", "<table><tr><td>x</td></tr></table>", "<td>x</td>", "<li>x</li>\ntext",
 	"```html\n<p>x</p>\n```", "Use the <div> tag", "Use <T> for generics and List<T>.", "a </b> c", "<x a=\"1\"/>", "<p>x</p>\n\n", "&nbsp;", "&#39;&#x27;", "a=\"b\" c='d'", " a=\"b\" &amp;", "<!--a--> b", "<!-- - -->&lt;", "<H1>x</H1>", "<h7>x</h7>", "<base href=\"x\"><p>y</p>", "<base><body>x", "<style>p{}</style><body>x</body>", "<noscript><body></noscript>x", "<body><p>x</p></body> y", "<p>x</p> y", "<center>x</center>", "", "  ", "<html", "<>", "<p", "</p>", "</br>", "</body>x", "\u00a0", "<p>\u00a0</p>\u00a0", "{\"a\":\"<p>\"}",
 	"<head></head>", "x<head></head>", "</div><head></head>", "<!-- c --><head></head>", "<!DOCTYPE html><head></head>", "<!DOCTYPE html>\n<!-- c -->\n</p><head></head>", "</br><head></head>", "</head><head></head>", "</body><head></head>", "</html><head></head>", "\u00a0<head></head>", "&#32;<head></head>", "<p></p><head></head>", "<head></head>x", "<head/>", "<head/>x", "<body/>", "<html/>", "<html/>x", "<html><html><head></head>", "<html><html>", "<head></head><html>", "<html>\n<head></head>\n", "<!-- c --><html>", "</div><html>", "x<html>", "x</html>", "<html></head>x",
+	"<!-- c -->\u00a0<head></head>", "<!-- c --> \u00a0<head></head>", "<body\u00a0>", "<!-- c --><body\u00a0>", "<body\f>x", "<body\n>x", "<body x", "<html> <!-- c --> <body x", "<frameset></frameset><head></head>", "<noscript></noscript><head></head>", "<?p?><head></head>", "\f<head></head>", "</foo><head></head>", "</br/><head></head>", "<!x><body>", "<headx>x",
 }
 
 // sentences are answers and references of rouge-n and bleu.
@@ -108,7 +110,7 @@ func WordRows() []Row {
 			ask(output, Assertion{Type: "rouge-n", Value: words.Replace(output) + " b c d", Threshold: number(0.5)}, false)
 		}
 	}
-	return append(rows, mixed()...)
+	return slices.Concat(rows, insideRows(), mixed())
 }
 
 // mixed returns rows of two assertions with weights, and some with wrong values.
@@ -142,4 +144,12 @@ func RecordedWords(rows []Row) ([]string, error) {
 }
 
 // WordRules are the rules about rows of [WordRows].
-var WordRules = []Rule[Judged]{}
+var WordRules = []Rule[Judged]{
+	{
+		Name: "names of objects", Page: "`is-xml` and `contains-xml` find an element named `toString` or `valueOf` only where the answer has it",
+		fits: func(j Judged) bool {
+			wanted := fmt.Sprint(j.Row.Asserts[0].Value)
+			return j.Theirs == "pass 1" && j.Ours == "fail 0" && (strings.Contains(wanted, "toString") || strings.Contains(wanted, "valueOf"))
+		},
+	},
+}

@@ -53,7 +53,6 @@ var declaresXML = lazyregexp.New(`^<\?[xX][mM][lL]`)
 
 // isElement reports whether an element is not one that a parser adds by itself.
 func isElement(name string) bool {
-	name = strings.ToLower(name)
 	return slices.Contains(elements, name) || strings.Contains(name, "-")
 }
 
@@ -82,7 +81,7 @@ func hasText(n *html.Node) bool {
 func written(text string) map[string]bool {
 	found := map[string]bool{}
 	z := html.NewTokenizer(strings.NewReader(text))
-	for sawHTML := false; ; {
+	for {
 		kind := z.Next()
 		token := z.Token()
 		switch {
@@ -91,8 +90,7 @@ func written(text string) map[string]bool {
 		case kind == html.CommentToken, kind == html.DoctypeToken, kind == html.TextToken && strings.Trim(token.Data, " \t\r\n\f") == "":
 		case kind == html.EndTagToken && !slices.Contains([]string{"html", "head", "body", "br"}, token.Data):
 		case isStart(kind) && token.Data == "html":
-			found["html"] = found["html"] || !sawHTML
-			sawHTML = true
+			found["html"] = true
 		default:
 			found["head"] = isStart(kind) && token.Data == "head"
 			found["body"] = writesBody(text)
@@ -124,7 +122,7 @@ func writesBody(text string) bool {
 	return false
 }
 
-var bodyTag = lazyregexp.New(`<[bB][oO][dD][yY][` + spaces + `>/]`)
+var bodyTag = lazyregexp.New(`<[bB][oO][dD][yY][\t\n\f\r >/]`)
 
 // signs are what promptfoo counts in a text that may have HTML, in lower case. Two of
 // them are enough.

@@ -12,11 +12,7 @@ import (
 
 // A node is an element of a text that was read leniently, as fast-xml-parser makes an
 // object of it: its fields are elements, attributes with @_ in front, and #text.
-type node struct {
-	fields map[string][]*node
-	// hasAttributes means that it is an object, even with nothing but text in it.
-	hasAttributes bool
-}
+type node struct{ fields map[string][]*node }
 
 func newNode() *node { return &node{fields: map[string][]*node{}} }
 
@@ -25,7 +21,7 @@ func (n *node) add(name string, child *node) { n.fields[name] = append(n.fields[
 // isObject reports whether the node has fields other than a text.
 func (n *node) isObject() bool {
 	_, hasText := n.fields[textField]
-	return n.hasAttributes || len(n.fields) > 1 || len(n.fields) == 1 && !hasText
+	return len(n.fields) > 1 || len(n.fields) == 1 && !hasText
 }
 
 const textField = "#text"
@@ -34,7 +30,7 @@ const textField = "#text"
 // of elements that are there several times.
 func (n *node) has(path string) bool {
 	at, keys := []*node{n}, strings.Split(path, ".")
-	for i, key := range keys {
+	for _, key := range keys {
 		switch {
 		case len(at) > 1: // a list
 			index, err := strconv.Atoi(key)
@@ -42,7 +38,7 @@ func (n *node) has(path string) bool {
 				return false
 			}
 			at = at[index : index+1]
-		case i > 0 && !at[0].isObject():
+		case !at[0].isObject():
 			return false
 		default:
 			if at = at[0].fields[key]; len(at) == 0 {
@@ -58,15 +54,11 @@ func (n *node) lacking(elements []string) []string {
 	return slices.DeleteFunc(slices.Clone(elements), n.has)
 }
 
-// The limits and names of fast-xml-parser.
+// maxOpen is how many elements of a document fast-xml-parser reads in each other.
 const maxOpen = 101
 
-var (
-	// reserved are names that it refuses.
-	reserved = []string{"__proto__", "constructor", "prototype"}
-	// renamed are names that get two underscores in front.
-	renamed = []string{"hasOwnProperty", "toString", "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
-)
+// reserved are the names that it refuses.
+var reserved = []string{"__proto__", "constructor", "prototype"}
 
 // A lenient reads XML as fast-xml-parser does, which takes an element that is never
 // closed, and a closing tag of another name.
@@ -118,11 +110,9 @@ func (p *lenient) addText() {
 
 // skipTo reads up to the end of a mark, and returns what is before it.
 func (p *lenient) skipTo(end string, from int) (string, error) {
-	if from <= len(p.rest) {
-		if before, after, found := strings.Cut(p.rest[from:], end); found {
-			p.rest = after
-			return before, nil
-		}
+	if before, after, found := strings.Cut(p.rest[min(from, len(p.rest)):], end); found {
+		p.rest = after
+		return before, nil
 	}
 	return "", fmt.Errorf("a mark is not closed by %s", end)
 }
@@ -149,8 +139,7 @@ func (p *lenient) mark() error {
 		if err != nil {
 			return err
 		}
-		p.keep()
-		if len(body) > len("![CDATA[") {
+		if len(body) != len("![CDATA[") { // a shorter mark is a text of the signs behind it
 			p.addText()
 		}
 		return nil
@@ -193,7 +182,7 @@ func attributes(n *node, name, written string) {
 		return
 	}
 	for _, m := range field.FindAllStringSubmatch(written, -1) {
-		n.fields["@_"+m[1]], n.hasAttributes = []*node{newNode()}, true
+		n.fields["@_"+m[1]] = []*node{newNode()}
 	}
 }
 
@@ -202,7 +191,6 @@ func (p *lenient) instruction() error {
 	if err != nil {
 		return err
 	}
-	p.keep()
 	n := newNode()
 	attributes(n, name, written)
 	p.current().add(name, n)
@@ -214,10 +202,7 @@ func (p *lenient) element() error {
 	if err != nil {
 		return err
 	}
-	if len(p.open) > 0 {
-		p.keep()
-	}
-	p.text = ""
+	p.keep()
 	written, isEmpty := strings.CutSuffix(written, "/")
 	if isEmpty && strings.HasSuffix(name, "/") {
 		name = strings.TrimSuffix(name, "/")
@@ -226,8 +211,6 @@ func (p *lenient) element() error {
 	switch {
 	case slices.Contains(reserved, name):
 		return fmt.Errorf("the name %s is reserved", name)
-	case slices.Contains(renamed, name):
-		name = "__" + name
 	case !isEmpty && len(p.open) >= maxOpen:
 		return fmt.Errorf("it has more than %d elements in each other", maxOpen)
 	}
@@ -247,37 +230,8 @@ func (p *lenient) doctype() error {
 		return errors.New("a DOCTYPE is malformed, or there is more than one")
 	}
 	p.sawDoctype = true
-	depth, hasBody, quote := 1, false, byte(0)
-	for i := 0; i < len(body); i++ {
-		switch b := body[i]; {
-		case quote != 0:
-			if b == quote {
-				quote = 0
-			}
-		case !hasBody && (b == '"' || b == '\''):
-			quote = b
-		case b == '<' && strings.HasPrefix(body[i:], "<!--"):
-			n := strings.Index(body[i+2:], "-->")
-			if n < 0 {
-				return errors.New("a comment in a DOCTYPE is not closed")
-			}
-			i += 2 + n + 2
-		case b == '<':
-			if !hasBody || !declares.MatchString(body[i:]) {
-				return errors.New("a DOCTYPE has an unknown declaration")
-			}
-			depth++
-		case b == '[':
-			hasBody = true
-		case b == '>':
-			if depth--; depth == 0 {
-				p.rest = body[i+1:]
-				return nil
-			}
-		}
-	}
-	return errors.New("a DOCTYPE is not closed")
+	d := doctypeReader{text: body}
+	err := d.read()
+	p.rest = body[min(d.at, len(body)):]
+	return err
 }
-
-// declares matches the beginning of a declaration in a DOCTYPE.
-var declares = lazyregexp.New(`^<!(?:ENTITY|ELEMENT|ATTLIST|NOTATION)`)
