@@ -243,6 +243,7 @@ func TestBrowserKeyboard(t *testing.T) {
 		b.Check("form-" + format)
 	}
 	checkList(t, b, filepath.Join(dir, "test_definitions", "list.yaml"))
+	checkRows(t, b, filepath.Join(dir, "test_definitions", "rows.json"))
 	var runs struct{ Total int }
 	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
 		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)
@@ -273,6 +274,32 @@ func commitByKeys(t *testing.T, b *browsertest.Browser, dir string) {
 	}
 	if got := gittest.Run(t, dir, "log", "-1", "--format=%an: %s"); !strings.HasPrefix(got, "Ada: Add test_definitions/") {
 		t.Errorf("the commit is %q", got)
+	}
+}
+
+// checkRows adds a key of an object by keys and removes one, and hears of a mistake while it
+// is typed.
+func checkRows(t *testing.T, b *browsertest.Browser, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(`{"name": "Rows", "initial_message": "Hi", "user_context": {"zip": "0815", "count": 1.0}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Visit("/settings/form?path=test_definitions/rows.json&format=testcase")
+	b.Check("form-rows")
+	b.Tab(`[data-field=user_context] [data-add]`)
+	b.Press(kb.Enter)
+	b.Press("zip" + kb.Tab + "4")
+	b.Await(`document.querySelector("#say-user_context").textContent.includes("is there twice")`)
+	b.Check("form-rows-mistake")
+	b.Tab(`[name="f.user_context.key.3"]`)
+	b.Press("size")
+	b.Tab(`[aria-label="Remove count"]`)
+	b.Press(kb.Enter)
+	b.Await(`document.querySelector("#say-user_context").textContent === ""`)
+	b.Click("button[value=save]")
+	data, err := os.ReadFile(file)
+	if want := `{"name": "Rows", "initial_message": "Hi", "user_context": {"zip": "0815", "size": 4}}` + "\n"; err != nil || string(data) != want {
+		t.Errorf("the file is %s, %v, want %s", data, err, want)
 	}
 }
 
