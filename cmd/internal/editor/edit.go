@@ -139,10 +139,11 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	if err := e.filled(entry); err != nil {
 		return entry, Written{}, err
 	}
-	data, err := fileText(e.kind, entry.Fields)
+	data, err := s.textOf(e.kind, entry, old)
 	if err != nil {
 		return Entry{}, Written{}, err
 	}
+	entry.text = data
 	version, err := versionIn(e.fields)
 	if err != nil {
 		return Entry{}, Written{}, err

@@ -371,8 +371,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 			v.File = entry.File
 		}
 		if why := problemsOf(err); why != nil {
-			data, _ := fileText(v.Kind, entry.Fields) // it was written once to be checked
-			v.Errors = append(v.Errors, attachProblems(v.Fields, why, definition.Locate(nil, "", data))...)
+			v.Errors = append(v.Errors, attachProblems(v.Fields, why, definition.Locate(nil, "", entry.text))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New, v.Copy = entry.ID, entry.Version, false, ""

@@ -96,3 +96,18 @@ func TestNestedObjectsAreJSON(t *testing.T) {
 		t.Errorf("the file is %s, want %s", got, want)
 	}
 }
+
+// TestSettingsKeepTheRest: the form of a test of the domain format changes a key of an object,
+// and leaves every other byte of the file.
+func TestSettingsKeepTheRest(t *testing.T) {
+	const file, text = "test_definitions/math/level_1/sum.json", `{"name": "Sum",   "id": "sum", "prompt": "1 + 1?",
+ "expected": {"tolerance": 0.10, "answer": "2"}, "mine": [ 1 ]}`
+	r := newReader(t, map[string]string{file: text, "test_definitions/math/domain.json": `{"id": "math", "name": "Math", "evaluator_id": "two_pass"}`})
+	_, page := r.ask("/settings/edit?kind=test&id=sum", nil)
+	_, page = r.ask("/settings/edit", r.form(page, url.Values{"f.expected.value.1": {`"3"`}, "f.description": {"New"}, "action": {"save"}}))
+	r.has(page, "Saved")
+	want := strings.Replace(strings.Replace(text, `"2"`, `"3"`, 1), `[ 1 ]}`, `[ 1 ],   "description": "New"}`, 1)
+	if got := r.file(file); got != want {
+		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+	}
+}

@@ -58,6 +58,8 @@ type Entry struct {
 	Several bool
 	// Problem says why the file cannot be read; the fields are empty then.
 	Problem string
+	// text is the file that would be written or was; nil for a definition that was read.
+	text []byte
 }
 
 var levelFolder = lazyregexp.New(`^level_([1-9][0-9]{0,3})$`)

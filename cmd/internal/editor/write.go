@@ -374,6 +374,39 @@ var notKept = []string{"domain_id", "level", "path", "version", "tests", "tools"
 
 var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
+// textOf returns the file of a definition. A JSON file that stays keeps every byte that is not
+// part of a changed field.
+func (s *Store) textOf(kind string, entry Entry, old *Entry) ([]byte, error) {
+	whole, err := fileText(kind, entry.Fields)
+	if err != nil || old == nil || old.File != entry.File || !strings.HasSuffix(old.File, ".json") {
+		return whole, err
+	}
+	was, err := schema.ReadFile(s.files, old.File, maxText)
+	if err != nil {
+		return whole, nil //nolint:nilerr // the file is written as a new one
+	}
+	doc, ok := definition.Open(old.File, schema.DialectDomain, was)
+	if !ok {
+		return whole, nil
+	}
+	fields, ok := doc.Fields("")
+	changed, stored := Fields{}, storedFields(entry.Fields)
+	for name := range fields {
+		if stored[name] == nil {
+			changed[name] = nil
+		}
+	}
+	for name, value := range stored {
+		if before := fields[name]; before == nil || !definition.EqualJSON(before, value) {
+			changed[name] = value
+		}
+	}
+	if text, err := doc.Change("", changed); ok && err == nil {
+		return text, nil
+	}
+	return whole, nil
+}
+
 // fileText returns a definition of a kind as a file, its fields in the order of the
 // schema.
 func fileText(kind string, fields Fields) ([]byte, error) {
