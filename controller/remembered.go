@@ -305,6 +305,9 @@ func (p *planner) count(row *plan.Row, s remeasure.Workload) {
 
 // loadDue loads the cases of rows, which are in the order of their files.
 func (p *planner) loadDue(ctx context.Context, due []int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var rows []int
 	for _, i := range due {
 		row := &p.out.Plan.Rows[i]

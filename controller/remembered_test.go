@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,6 +65,20 @@ func TestAllWithoutABaseIsTheDefault(t *testing.T) {
 	}
 }
 
+// memoryOf returns what an earlier process remembered of a state.
+func memoryOf(t *testing.T, req controller.Request, state controller.Checkout) *load.Snapshot {
+	t.Helper()
+	var known *load.Snapshot
+	req.Head, req.Remembered = state, func(ctx context.Context, notes snapshot.Notes) (_ *load.Snapshot, err error) {
+		known, err = load.Scan(ctx, state.FS, load.Options{Settings: state.Config.Settings(), Note: notes.Take})
+		return known, err
+	}
+	if _, err := controller.Prepare(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
 // TestWhatIsRememberedWronglyIsLoaded gives a plan the memory of other files, as
 // when one is saved while the plan is made.
 func TestWhatIsRememberedWronglyIsLoaded(t *testing.T) {
@@ -79,9 +94,8 @@ func TestWhatIsRememberedWronglyIsLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
-		return load.Scan(ctx, before.FS, load.Options{Settings: before.Config.Settings(), Note: notes.Take})
-	}
+	known := memoryOf(t, req, before)
+	req.Remembered = func(context.Context, snapshot.Notes) (*load.Snapshot, error) { return known, nil }
 	got, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -179,16 +193,22 @@ func TestNotesAreTakenOfEachEnvironment(t *testing.T) {
 func TestAPlanThatEndsBetweenMemoryAndFiles(t *testing.T) {
 	files := oracleFiles("http://127.0.0.1:1")
 	head := stateOf(t, controller.Worktree, files)
-	remember := func(then func()) func(context.Context, snapshot.Notes) (*load.Snapshot, error) {
-		return func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
-			defer then()
-			return load.Scan(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Note: notes.Take})
+	req := controller.Request{Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere}
+	known := memoryOf(t, req, head)
+	for name, read := range map[string]func(snapshot.Notes) (*load.Snapshot, error){
+		"remembered": func(snapshot.Notes) (*load.Snapshot, error) { return known, nil },
+		"read": func(notes snapshot.Notes) (*load.Snapshot, error) {
+			return load.Scan(t.Context(), head.FS, load.Options{Settings: head.Config.Settings(), Note: notes.Take})
+		},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		req.Remembered = func(_ context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			defer cancel()
+			return read(notes)
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	req := controller.Request{Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Remembered: remember(cancel)}
-	if p, err := controller.Prepare(ctx, req); !errors.Is(err, context.Canceled) {
-		t.Errorf("the plan of a run that ended is %+v with the error %v, want that it was canceled", p, err)
+		if p, err := controller.Prepare(ctx, req); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: the plan of a run that ended is %+v with the error %v, want that it was canceled", name, p, err)
+		}
 	}
 
 	less := maps.Clone(files)
@@ -197,12 +217,40 @@ func TestAPlanThatEndsBetweenMemoryAndFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Head.FS, req.Remembered = stateOf(t, controller.Worktree, less).FS, remember(func() {})
+	req.Head.FS = stateOf(t, controller.Worktree, less).FS
+	req.Remembered = func(context.Context, snapshot.Notes) (*load.Snapshot, error) { return known, nil }
 	got, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(listed(want.Plan), listed(got.Plan)); diff != "" {
 		t.Errorf("loaded, remembered before a file went (-loaded +remembered):\n%s", diff)
+	}
+}
+
+// TestCasesThatWereCompiledForTheirNotes are not compiled again: the definitions are read once.
+func TestCasesThatWereCompiledForTheirNotes(t *testing.T) {
+	files := oracleFiles("http://127.0.0.1:1")
+	head := stateOf(t, controller.Worktree, files)
+	req := controller.Request{Head: head, ConfigFile: "gavel.yaml", LookupEnv: nowhere}
+	want, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Remembered = func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+		known, err := load.Scan(ctx, head.FS, load.Options{Settings: head.Config.Settings(), Note: notes.Take})
+		for name := range files { // what is read later is not there
+			if strings.HasPrefix(name, "test_definitions/") {
+				delete(head.FS.(fstest.MapFS), name)
+			}
+		}
+		return known, err
+	}
+	got, err := controller.Prepare(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(listed(want.Plan), listed(got.Plan)); diff != "" || len(got.Plan.Rows) == 0 {
+		t.Errorf("loaded, compiled for notes (-loaded +compiled):\n%s", diff)
 	}
 }
