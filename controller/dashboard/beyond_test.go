@@ -22,7 +22,7 @@ func TestGroupsBeyondAPage(t *testing.T) {
 		s.Add(fmt.Sprintf("domain_%03d/1/a", i), nil, reporttest.Pass(1), reporttest.Definition())
 	}
 	h.run("run-1", report.Compare(s.In))
-	has(t, h.site(dashboard.Config{}), "/runs/run-1", "domain_099", ">all cases<", `<p class="note">and 23 more</p>`)
+	has(t, h.site(dashboard.Config{}), "/runs/run-1", "domain_099", ">mean of the rows<", `<p class="note">and 23 more</p>`)
 }
 
 // TestTargetsBeyondAPage are counted below the table.

@@ -48,7 +48,7 @@ type change struct {
 
 // changeKinds are the kinds in the order in which they are shown.
 var changeKinds = []string{
-	"worse", "error here", "error before", "better", "lower", "higher", "skipped here", "skipped before", "only here", "only before", "same",
+	"worse", "error here", "error before", "not run here", "not run before", "better", "lower", "higher", "skipped here", "skipped before", "only here", "only before", "same",
 }
 
 // rank orders verdicts from good to bad; 0 for other words.
@@ -58,14 +58,20 @@ var rank = map[verdict.Verdict]int{verdict.Pass: 1, verdict.Borderline: 2, verdi
 const (
 	stateNone    = "" // it has no row, or nobody looked at it
 	stateError   = "error"
+	stateUnrun   = "not run"
 	stateSkipped = "skipped"
 	stateJudged  = "judged"
 )
+
+// weight has the states of a case with a row, by how little they say about it.
+var weight = map[string]int{stateError: 3, stateUnrun: 2, stateSkipped: 1, stateJudged: 0}
 
 func stateOf(row *report.Row) string {
 	switch {
 	case row == nil:
 		return stateNone
+	case row.Unrun():
+		return stateUnrun
 	case row.Error != nil || row.Verdict != nil && *row.Verdict == verdict.Error:
 		return stateError
 	case row.Verdict == nil:
@@ -84,7 +90,7 @@ func kindOfChange(a, b *report.Row) string {
 		return "only before"
 	case was == stateNone:
 		return "only here"
-	case is == stateError || is == stateSkipped && was != stateError:
+	case weight[is] > weight[was]:
 		return is + " here"
 	case was != stateJudged:
 		return was + " before"
@@ -324,8 +330,10 @@ func outcome(row *report.Row) string {
 	switch {
 	case row == nil:
 		return "–"
+	case row.Unrun():
+		return stateUnrun
 	case row.Verdict == nil && row.Error != nil:
-		return "error"
+		return stateError
 	case row.Verdict == nil:
 		return "no verdict"
 	case row.Score == nil:

@@ -41,7 +41,7 @@ func TestAnOutageDiffers(t *testing.T) {
 		there, back string
 	}{
 		{"error", failed, "error here", "error before"},
-		{"not run", &reporttest.Side{}, "error here", "error before"},
+		{"not run", &reporttest.Side{}, "not run here", "not run before"},
 		{"skipped", &reporttest.Side{Skip: "enabled is false"}, "skipped here", "skipped before"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,6 +68,14 @@ func TestAnOutageIsNoProgress(t *testing.T) {
 		`<td class="n h9 part" title="1 case has no verdict">.91*</td>`, "* not all cases of the group have a verdict")
 	if text := get(t, site, "/scores", 200); strings.Contains(text, " worse") {
 		t.Error("a score of other cases is marked as lower")
+	}
+	// One of selected cases is not compared, and says so.
+	some := scoredBy(t, 1, 0)
+	some.Selected = true
+	h.run("run-2a", some)
+	has(t, site, "/scores", `<td class="n h10 part" title="only selected cases were run">1*</td>`, "or only some were selected")
+	if text := get(t, site, "/scores", 200); strings.Contains(text, " worse") {
+		t.Error("a score of selected cases is compared")
 	}
 	// A run of all cases later is compared with the first.
 	h.run("run-3", scoredBy(t, 12, 3))

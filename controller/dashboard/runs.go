@@ -97,7 +97,7 @@ func counts(sum report.Summary) string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{sum.Fail, "fail"}, {sum.Error, "error"}, {sum.Borderline, "borderline"}, {sum.Pass, "pass"}, {sum.Skipped, "skipped"}} {
+	}{{sum.Fail, "fail"}, {sum.Error - sum.NotRun, "error"}, {sum.NotRun, "not run"}, {sum.Borderline, "borderline"}, {sum.Pass, "pass"}, {sum.Skipped, "skipped"}} {
 		if c.n > 0 {
 			said = append(said, textfmt.Int(int64(c.n))+" "+c.word)
 		}

@@ -31,7 +31,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	var columns []column
-	var runs [][]report.Group
+	var runs []scoredRun
 	for _, run := range found {
 		rep, err := report.Decode(run.Report)
 		if err != nil {
@@ -41,7 +41,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 			continue
 		}
 		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), html.ShortCommit(run.Head)})
-		if runs = append(runs, rep.Groups); len(runs) == mostColumns {
+		if runs = append(runs, scoredRun{rep.Groups, rep.Selected}); len(runs) == mostColumns {
 			break
 		}
 	}
@@ -66,12 +66,18 @@ func isPartly(row heatRow) bool {
 	return slices.ContainsFunc(row.Cells, func(c html.Cell) bool { return c.Part != "" })
 }
 
+// A scoredRun has the groups of a run.
+type scoredRun struct {
+	groups   []report.Group
+	selected bool // of some cases, so that a group may lack others
+}
+
 // scoreRows are the groups of all runs, by name: an outer one before its inner ones.
-func scoreRows(runs [][]report.Group) []heatRow {
+func scoreRows(runs []scoredRun) []heatRow {
 	cells := map[string][]html.Cell{}
 	last := map[string]float64{}
-	for i, groups := range runs {
-		for _, g := range groups {
+	for i, run := range runs {
+		for _, g := range run.groups {
 			if len(g.Path) == 0 || g.Score == nil {
 				continue
 			}
@@ -80,8 +86,13 @@ func scoreRows(runs [][]report.Group) []heatRow {
 				cells[name] = slices.Repeat([]html.Cell{{Heat: -1}}, len(runs))
 			}
 			cell := html.Cell{Score: textfmt.Short(textfmt.Score(g.Score, 2)), Heat: min(max(int(*g.Score*10), 0), 10)}
-			if g.Unjudged > 0 { // a mean without some cases says nothing about a change
+			switch { // a mean without some cases says nothing about a change
+			case g.Unjudged > 0:
 				cell.Part = fmt.Sprintf("%s %s no verdict", textfmt.Count(g.Unjudged, "case"), textfmt.Verb(g.Unjudged, "has", "have"))
+			case run.selected:
+				cell.Part = "only selected cases were run"
+			}
+			if cell.Part != "" {
 				cells[name][i] = cell
 				continue
 			}

@@ -68,21 +68,18 @@ func (s *Site) Verdicts(ctx context.Context) (map[string]LastVerdict, error) {
 }
 
 // addVerdicts adds the newer verdicts and errors of a run, and returns how many cases it has.
+// A case that was not run, as when a person ended the run, keeps its earlier one.
 func (s *Site) addVerdicts(all map[string]LastVerdict, id string, finished time.Time, raw []byte) (int, error) {
 	rows, err := report.ReadRows(raw)
 	if err != nil {
 		return 0, err
 	}
 	for _, row := range rows {
-		name, v := row.Name(), verdict.Error
-		if row.Verdict != nil {
-			v = *row.Verdict
-		}
-		isJudged := row.Verdict != nil || row.Error != nil
-		if !isJudged || v == verdict.Skipped || row.Action == plan.Removed || finished.Before(all[name].At) {
+		name := row.Name()
+		if row.Verdict == nil || *row.Verdict == verdict.Skipped || row.Action == plan.Removed || finished.Before(all[name].At) {
 			continue
 		}
-		all[name] = LastVerdict{URL: s.caseURL(id, name), Verdict: v, Score: row.Score, At: finished}
+		all[name] = LastVerdict{URL: s.caseURL(id, name), Verdict: *row.Verdict, Score: row.Score, At: finished}
 	}
 	return len(rows), nil
 }

@@ -47,12 +47,13 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("the verdicts are %v, want %v", got, want)
 		}
 	}
-	why := "timed out"
+	why, failed := "timed out", verdict.Error
 	store("first", 0, 0, 1, row("a", plan.Run, verdict.Pass), row("b", plan.Run, verdict.Pass), row("c", plan.Run, verdict.Pass))
 	store("pull", 7, 2, 3, row("a", plan.Run, verdict.Fail))
-	store("later", 0, 10, 12, row("a", plan.Reuse, verdict.Pass), report.Row{Key: "b", Action: plan.Run, Error: &why})
+	store("later", 0, 10, 12, row("a", plan.Reuse, verdict.Pass), report.Row{Key: "b", Action: plan.Run, Verdict: &failed, Error: &why})
 	check(map[string]string{"a": "pass /runs/later/case?name=a", "b": "error /runs/later/case?name=b", "c": "pass /runs/first/case?name=c"})
 	store("slow", 0, 5, 30, row("a", plan.Run, verdict.Fail)) // began before later, and ends after it
 	store("old", 0, 6, 7, row("b", plan.Run, verdict.Pass))
+	store("stopped", 0, 40, 41, report.Row{Key: "a", Action: plan.Run, Error: &why}, report.Row{Key: "c", Action: plan.Run, Error: &why})
 	check(map[string]string{"a": "fail /runs/slow/case?name=a", "b": "error /runs/later/case?name=b", "c": "pass /runs/first/case?name=c"})
 }

@@ -114,7 +114,7 @@ func Compare(in Input) *Report {
 		Problems:     append([]schema.Problem{}, in.Problems...),
 		ConfigDigest: in.ConfigDigest, Rules: in.Config.Rules,
 		DurationMS:   in.Duration.Milliseconds(),
-		NotRunReason: in.NotRun, Estimate: in.Estimate,
+		NotRunReason: in.NotRun, Estimate: in.Estimate, Selected: in.Gate.Selected,
 		Commands: in.Commands, Nightly: in.Nightly,
 	}
 	pairs := make([]pair, 0, len(in.Plan.Rows))

@@ -100,6 +100,8 @@ type Report struct {
 	DurationMS int64  `json:"duration_ms"`
 	// Saved is the original cost of reused verdicts.
 	Saved Saved `json:"saved"`
+	// Selected means that a person selected some cases, and the others have no row.
+	Selected bool `json:"selected,omitempty"`
 	// NotRunReason is the reason why nothing was run although cases are affected: a
 	// plan that waits for approval. Empty for a run.
 	NotRunReason string `json:"not_run_reason"`

@@ -56,7 +56,7 @@ func Tables(groups []report.Group) []Table {
 		}
 		if g.Total != nil && len(g.Rows) > 1 {
 			t.Differs = t.Differs || g.Total.Known()
-			t.Rows = append(t.Rows, rowOf("all cases", reporters.GroupRow{Group: *g.Total}, g.Columns))
+			t.Rows = append(t.Rows, rowOf("mean of the rows", reporters.GroupRow{Group: *g.Total}, g.Columns))
 		}
 		if len(t.Rows) > 0 {
 			out = append(out, t)
