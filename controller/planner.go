@@ -35,7 +35,7 @@ type planner struct {
 // unchanged.
 func (p *planner) always(key string) (plan.Reason, bool) {
 	if p.req.All {
-		return plan.Reason{Part: "all", Message: "all cases were asked for"}, true
+		return plan.Reason{Part: plan.AllAsked, Message: "all cases were asked for"}, true
 	}
 	if since, why := p.out.ignoreBefore(key); !since.IsZero() {
 		return why, true

@@ -103,8 +103,10 @@ type WatchSnapshot struct {
 	// Error names the unusable part; Notice is the reason for polling.
 	Error, Notice string
 
-	// Affected of Total cases differ from base.
+	// Affected of Total cases differ from base. With All people asked for every case, and
+	// Affected counts all that are active.
 	Affected, Total int
+	All             bool
 	// Estimate is for the last plan, Spent is the watch's spending so far.
 	Estimate report.Estimate
 	Spent    verdict.Usage

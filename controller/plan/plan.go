@@ -294,6 +294,9 @@ func (r *Row) Unask() {
 	r.Reasons = slices.DeleteFunc(slices.Clone(r.Reasons), func(why Reason) bool { return why.Part != "moved" })
 }
 
+// AllAsked is the part of the reason of cases that are judged because people asked for all.
+const AllAsked = "all"
+
 // Unaffected reports whether the row's case exists on both sides and nothing affects
 // it, or is inactive on both.
 func (r *Row) Unaffected() bool {

@@ -77,3 +77,10 @@ func unusable(problems []schema.Problem) (invalid, waiting int) {
 func OutOfBounds(problems []schema.Problem) bool {
 	return slices.ContainsFunc(problems, func(p schema.Problem) bool { return p.Rule == schema.RuleOutOfBounds })
 }
+
+// allAsked reports whether people asked for every case, affected or not.
+func allAsked(r *Report) bool {
+	return slices.ContainsFunc(r.Cases, func(row Row) bool {
+		return slices.ContainsFunc(row.Reasons, func(why plan.Reason) bool { return why.Part == plan.AllAsked })
+	})
+}

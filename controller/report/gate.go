@@ -516,7 +516,7 @@ func (f *findings) required(r *Report, s GateSettings) {
 
 func passReason(r *Report, rule string, s GateSettings, unsure bool) string {
 	switch {
-	case NothingAffected(r) && r.Diff.Regressions == 0 && len(r.Unconfirmed()) == 0:
+	case NothingAffected(r) && !allAsked(r) && r.Diff.Regressions == 0 && len(r.Unconfirmed()) == 0:
 		return "no affected cases"
 	case rule == FailOnThreshold && s.Unasked != "":
 		return "nothing is decided by single cases (fail_on: threshold)"

@@ -76,6 +76,12 @@ func TestGate(t *testing.T) {
 		}, report.GateSettings{}, report.GateUndetermined, "1 case was not run, since the budget of 2 calls is not enough"},
 		{"nothing affected", nothing, report.GateSettings{}, report.GatePass, "no affected cases"},
 		{"no case", func(*reporttest.Scenario) {}, report.GateSettings{}, report.GateUndetermined, "there is no case"},
+		{"nothing affected, and all cases were asked for", func(s *reporttest.Scenario) {
+			nothing(s)
+			for i := range s.In.Plan.Rows {
+				s.In.Plan.Rows[i].Reasons = []plan.Reason{{Part: plan.AllAsked, Message: "all cases were asked for"}}
+			}
+		}, report.GateSettings{}, report.GatePass, "no case regressed (fail_on: regression)"},
 		{"no case among those with a row", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 1} }, report.GateSettings{}, report.GatePass, "no affected cases"},
 		{"none active among the rest", func(s *reporttest.Scenario) { s.In.Plan.Rest = plan.Rest{Cases: 2, Skipped: 2} }, report.GateSettings{}, report.GateUndetermined, "all 2 are skipped"},
 		{"all skipped", of(skipped, skipped), report.GateSettings{}, report.GateUndetermined, "no case is active"},

@@ -301,6 +301,7 @@ func (s *Session) plan(ctx context.Context) error {
 			s.board.Affected++
 		}
 	}
+	s.board.All = s.view.Prepared.Request().All
 	s.board.Estimate = s.view.Prepared.Estimate().Estimate
 	s.board.Gate = awaiting(report.Gate.FailOn, due(p))
 	s.tree.Pin(s.results.failing())

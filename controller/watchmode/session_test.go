@@ -531,6 +531,30 @@ func TestTheGateOfWhatIsNotJudged(t *testing.T) {
 	}
 }
 
+// TestTheGateOfAllCases asks for all cases of a watch in which nothing differs from base:
+// the gate speaks of them, and does so after they were judged again.
+func TestTheGateOfAllCases(t *testing.T) {
+	s := newFixture(t, watchmode.Options{}, map[string]string{"test_definitions/suite.yaml": "evalcases: [{id: brief, input: hi, checks: [{contains: bye}]}]\n"})
+	s.bot.answer = func(string) string { return "bye" } // what hello must not get
+	if u := s.until(reporters.WatchResult, nil); gate(u.Snapshot) != "pass: no affected cases" || u.Snapshot.All {
+		t.Errorf("before it the gate is %q, all: %v", gate(u.Snapshot), u.Snapshot.All)
+	}
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchAll})
+	const want = "pass: no case regressed (fail_on: regression)"
+	u := s.until(reporters.WatchResult, nil)
+	if gate(u.Snapshot) != want || !u.Snapshot.All || u.Snapshot.FailedBefore() == 0 {
+		t.Errorf("the gate is %q, all: %v, %v", gate(u.Snapshot), u.Snapshot.All, states(u.Snapshot))
+	}
+	s.session.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{"talk/level_1/hello"}})
+	if u := s.until(reporters.WatchResult, nil); gate(u.Snapshot) != want || !u.Snapshot.All {
+		t.Errorf("after a rerun the gate is %q, all: %v", gate(u.Snapshot), u.Snapshot.All)
+	}
+	s.write(map[string]string{hello: greeting("hi")})
+	if u := s.until(reporters.WatchResult, nil); u.Snapshot.All {
+		t.Error("all cases were asked for with a save")
+	}
+}
+
 // TestTheGateAfterARerun judges a case again by name, which fails now: so does
 // the gate.
 func TestTheGateAfterARerun(t *testing.T) {

@@ -67,7 +67,10 @@ func (m Model) head() []line {
 		changed = " changed " + textfmt.Line(terminal.Files(b.Changed, 2))
 	}
 	affected := textfmt.Count(b.Total, "case") + " "
-	if b.Base != "" {
+	switch {
+	case b.All:
+		changed += "; all cases were asked for"
+	case b.Base != "":
 		affected = fmt.Sprintf("%s of %saffected ", textfmt.Int(int64(b.Affected)), affected)
 	}
 	if m.low() {

@@ -25,12 +25,12 @@ func (k key) foot() string {
 var keys = []key{
 	{"↑ ↓ PgUp PgDn", "move, or scroll the detail", ""},
 	{"enter", "show all of a case, or of a problem; again: close", "detail"},
-	{"a", "list all affected cases", "all"},
+	{"a", "list all affected and failing cases, after f or /", "all"},
 	{"f", "list only those that fail", "failed"},
 	{"/", "list only those whose key or reason contains a text", "filter"},
 	{"r", "judge the selected case again, as a new sample", "rerun"},
 	{"R", "judge all listed cases again", ""},
-	{"A", "judge every case of the repository that is not known", ""},
+	{"A", "list all cases; judge those without a stored verdict", ""},
 	{"e", "open the definition in $EDITOR at its line", "edit"},
 	{"p", "pause: plan changes and run nothing; again: go on", "pause"},
 	{"c", "accept: compare with this from now on; nothing is stored", "accept"},
@@ -84,13 +84,19 @@ func (m Model) press(msg tea.KeyPressMsg) (Model, tea.Cmd) {
 func (m *Model) ask(name string) {
 	switch name {
 	case "r":
-		if m.current() != nil {
-			m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{m.selected}})
+		if m.current() == nil {
+			m.note = "no case is selected; A judges all cases"
+			return
 		}
+		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: []string{m.selected}})
 	case "R":
 		var all []string
 		for _, row := range m.listed() {
 			all = append(all, row.Key)
+		}
+		if len(all) == 0 {
+			m.note = "no case is listed; A judges all cases"
+			return
 		}
 		m.cfg.Do(reporters.WatchCommand{Do: reporters.WatchRerun, Keys: all})
 	case "A":

@@ -353,6 +353,7 @@ func TestKeys(t *testing.T) {
 		{name: "rerun", keys: []string{"r"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{first}}}},
 		{name: "rerun the next", keys: []string{"down", "r"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{second}}}},
 		{name: "rerun what failed", keys: []string{"f", "R"}, want: []reporters.WatchCommand{{Do: reporters.WatchRerun, Keys: []string{first, second}}}},
+		{name: "rerun nothing", keys: []string{"/", "n", "o", "n", "e", "enter", "r", "R"}},
 		{name: "all cases", keys: []string{"A"}, want: []reporters.WatchCommand{{Do: reporters.WatchAll}}},
 		{name: "pause", keys: []string{"p"}, want: []reporters.WatchCommand{{Do: reporters.WatchPause}}},
 		{name: "accept", keys: []string{"c"}, want: []reporters.WatchCommand{{Do: reporters.WatchAccept}}},
@@ -506,6 +507,56 @@ func TestThePageShowsAFrame(t *testing.T) {
 		if !strings.Contains(frame, line) {
 			t.Errorf("the page shows a line that no frame has: %q", line)
 		}
+	}
+}
+
+// TestThePageNamesTheKeys holds that the page and the help name the same keys with the same
+// verb.
+func TestThePageNamesTheKeys(t *testing.T) {
+	page, err := os.ReadFile("../../examples/watch.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	does := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.+) \\| (.+) \\|$").FindAllStringSubmatch(string(page), -1) {
+		for press := range strings.SplitSeq(row[1], ", ") {
+			does[strings.Trim(press, "`")] = row[2]
+		}
+	}
+	if does["Esc"] == "" || !strings.Contains(keys[len(keys)-1].does, "as Esc does") {
+		t.Error("the page or the help does not name Esc")
+	}
+	delete(does, "Esc")
+	for _, k := range keys {
+		verb, _, _ := strings.Cut(k.does, " ")
+		for press := range strings.FieldsSeq(k.press) {
+			if !strings.HasPrefix(does[press], strings.Trim(verb, ":,")) {
+				t.Errorf("%s: the page says %q, the help %q", press, does[press], k.does)
+			}
+			delete(does, press)
+		}
+	}
+	if len(does) > 0 {
+		t.Errorf("the help does not name %v", does)
+	}
+}
+
+// TestNothingToRerun: a key that has nothing to judge says which one judges all cases.
+func TestNothingToRerun(t *testing.T) {
+	for press, want := range map[string]string{"r": "no case is selected; A judges all cases", "R": "no case is listed; A judges all cases"} {
+		s := newFixture(t, 80, 24, reporters.WatchSnapshot{State: reporters.WatchWaiting, Base: day().Base, Ref: "main", Total: 12})
+		if s.press(press); len(s.asked) != 0 || !strings.Contains(s.frame(), want) {
+			t.Errorf("%s asks for %v and shows\n%s", press, s.asked, s.frame())
+		}
+	}
+}
+
+// TestAllCases that were asked for are not called affected.
+func TestAllCases(t *testing.T) {
+	b := day()
+	b.Changed, b.Differing, b.All, b.Affected = nil, 0, true, 12
+	if got := newFixture(t, 80, 24, b).frame(); !strings.Contains(got, " nothing differs from base; all cases were asked for ") || !strings.Contains(got, " 12 cases\n") || strings.Contains(got, "affected") {
+		t.Errorf("the screen shows\n%s", got)
 	}
 }
 
