@@ -59,13 +59,12 @@ func firstErrors(found *load.Result) map[string]string {
 	return out
 }
 
-// unknownFiles returns the files of a result that are not definitions of any format.
-func unknownFiles(found *load.Result) []string {
-	var out []string
+// formatsOf returns the formats of the files of a result. It is empty for a file that is not
+// a definition of any.
+func formatsOf(found *load.Result) map[string]string {
+	out := map[string]string{}
 	for _, d := range found.Definitions {
-		if d.Dialect == "" {
-			out = append(out, d.File)
-		}
+		out[d.File] = d.Dialect
 	}
 	return out
 }

@@ -55,13 +55,7 @@ func TestDuplicate(t *testing.T) {
 			if r.file(tt.file) != copiedFiles[tt.file] {
 				t.Error("the copy is written before it is saved")
 			}
-			at := "/settings/edit"
-			if strings.Contains(page, `action="/settings/file"`) {
-				at = "/settings/file"
-			} else if strings.Contains(page, `action="/settings/form"`) {
-				at = "/settings/form"
-			}
-			_, saved := r.ask(at, r.form(page, url.Values{"action": {"save"}}))
+			_, saved := r.ask(r.action(page), r.form(page, url.Values{"action": {"save"}}))
 			r.has(saved, "Saved")
 			has(t, r.file(tt.file), tt.want...)
 			hasNot(t, r.file(tt.file), tt.hasNot...)

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -51,6 +52,7 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 		return v, nil, false, nil
 	}
 	v.rows(doc, q.Get("page"), s)
+	v.CopyName = doc.Name(v.Copy)
 	v.duplicate(s, doc)
 	if v.Version == "" && r.Method == http.MethodGet {
 		v.Version = contentVersion(data)
@@ -77,7 +79,7 @@ func (v *sheet) fieldsOf(doc *definition.Document) (Fields, bool) {
 	if v.Item == definition.NewItem && v.Copy != "" {
 		return doc.Copy(v.Copy)
 	}
-	v.Copy = ""
+	v.Copy, v.CopyName = "", ""
 	return doc.Fields(v.Item)
 }
 
@@ -117,10 +119,17 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 	if v.Copy != "" {
 		changed = wholeCopy(fields, changed)
 	}
-	if len(changed) > 0 && !hasFieldProblem(v.Fields) {
-		if err := s.writeForm(r, v, doc, changed); err != nil {
+	switch {
+	case hasFieldProblem(v.Fields):
+	case len(changed) > 0:
+		if err := s.writeForm(r, v, doc, fields, changed); err != nil {
 			return page{}, err
 		}
+	case sent.Get("action") != "save" && sent.Get("action") != "preview":
+	case v.New || v.Item == definition.NewItem:
+		v.Errors = append(v.Errors, doc.Needs(v.Item, fields))
+	default:
+		v.Unchanged = true
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		writeAnswer(w, http.StatusOK, v.messages())
@@ -129,8 +138,9 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 	return v.page(), nil
 }
 
-// writeForm checks or saves the text of a form, and adds each problem to its field.
-func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, changed Fields) error {
+// writeForm checks or saves the text of a form, and adds each problem to its field. before
+// are the fields of the definition before the change.
+func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, before, changed Fields) error {
 	data, err := doc.Change(v.Item, changed)
 	if err != nil {
 		v.Errors = append(v.Errors, err.Error())
@@ -141,14 +151,14 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 	if from, ok := doc.Fields(v.Copy); v.Copy != "" && ok {
 		v.copiedID, v.copyID = definition.TextOf(from["id"]), definition.TextOf(changed["id"])
 	}
-	if v.New { // no other check reports a file that is not a definition
-		if checked, err := s.saveText(r.Context(), v, modeCheck); err == nil && slices.Contains(checked.unknown, v.Path) {
-			v.Errors = append(v.Errors, doc.Needs())
-			return nil
-		}
+	// No other check reports a file that is not a definition, or one of another format.
+	checked, err := s.saveText(r.Context(), v, modeCheck)
+	if format, isRead := checked.formats[v.Path]; isRead && format != v.Format && (err == nil || format != "") {
+		v.Errors = append(v.Errors, doc.Needs(v.Item, wholeCopy(before, changed)))
+		return nil
 	}
 	written, err := s.saveText(r.Context(), v, parseMode(action))
-	if err := v.result(written, err, action != "save"); err != nil {
+	if err := v.result(written, err, parseMode(action)); err != nil {
 		return err
 	}
 	v.Errors = append(v.Errors, attachProblems(v.Fields, problemsOf(err), definition.Locate(doc, v.Item, data))...)
@@ -156,7 +166,7 @@ func (s *Store) writeForm(r *http.Request, v *sheet, doc *definition.Document, c
 		v.Version, v.New, v.Item, v.Copy = contentVersion(data), false, doc.Number(v.Item), ""
 		if after, ok := definition.Open(v.Path, v.Format, data); ok && v.Fields != nil {
 			fields, _ := after.Fields(v.Item)
-			v.Fields = formFields(after.Definition(v.Item), fields)
+			v.Fields, v.ID = formFields(after.Definition(v.Item), fields), cmp.Or(after.Name(v.Item), v.ID)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func TestFormsOfOtherFormats(t *testing.T) {
 			_, list := r.ask("/settings/file", nil)
 			r.has(list, strings.ReplaceAll(url.Values{"path": {tt.file}}.Encode(), "&", "&amp;"), "/settings/form?format="+tt.format)
 			_, page := r.ask(address, nil)
-			r.has(page, `action="/settings/form"`, `id="in-`+tt.field+`"`, tt.file)
+			r.has(page, `action="/settings/form?`, `id="in-`+tt.field+`"`, tt.file)
 
 			status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f." + tt.field: {tt.wrong}, "action": {"save"}}))
 			_, after, _ := strings.Cut(wrong, `id="say-`+tt.field+`" role="alert">`)
@@ -76,7 +76,7 @@ func TestFormOfANewFile(t *testing.T) {
 	r := newReader(t, map[string]string{"test_definitions/list.json": `[{"name": "One", "initial_message": "hi"}]`, "test_definitions/texts.json": `["One"]`})
 	const file = "test_definitions/new.json"
 	_, page := r.ask("/settings/file?format=testcase&path="+file, nil)
-	r.has(page, "New testcase", `action="/settings/form"`)
+	r.has(page, "New testcase", `action="/settings/form?`)
 	_, saved := r.ask("/settings/form", r.form(page, url.Values{"f.name": {"New"}, "f.initial_message": {"Hello?\r\nIs anybody there?"}, "action": {"save"}}))
 	r.has(saved, "Saved")
 	if got, want := r.file(file), "{\n  \"name\": \"New\",\n  \"initial_message\": \"Hello?\\nIs anybody there?\"\n}\n"; got != want {
@@ -190,7 +190,7 @@ func TestFormOfANewLine(t *testing.T) {
 	const file = "test_definitions/new.jsonl"
 	_, page := r.ask("/settings/file?format=evalcase&path="+file, nil)
 	status, wrong := r.ask("/settings/form", r.form(page, url.Values{"f.id": {"One"}, "action": {"save"}}))
-	if status != 400 || r.file(file) != "" || !strings.Contains(wrong, "fill in id, input and expected_outcome") {
+	if status != 400 || r.file(file) != "" || !strings.Contains(wrong, "fill in input and expected_outcome") {
 		t.Errorf("a case without an input is answered with %d, want 400:\n%s", status, wrong)
 	}
 	_, saved := r.ask("/settings/form", r.form(page, url.Values{"f.id": {"One"}, "f.input": {"Hi"}, "f.expected_outcome": {"It greets."}, "action": {"save"}}))

@@ -246,12 +246,16 @@ type sheet struct {
 	Diff     []diffLine
 	Forecast *Forecast
 	Saved    *Written
-	File     string
-	Warnings []string
-	New      bool
+	// Unchanged says that saving or a preview has found nothing to change.
+	Unchanged bool
+	File      string
+	Warnings  []string
+	New       bool
 	// Copy is the definition that a new one is a copy of, and Duplicate the page that
 	// makes a copy of this one.
 	Copy, Duplicate string
+	// CopyName is the name of the copied one for people. Defaults to Copy.
+	CopyName string
 	// copiedID and copyID are the ids of the definition that is copied and of its copy in the
 	// same file.
 	copiedID, copyID string
@@ -317,6 +321,20 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	return v.page(), nil
 }
 
+// Address returns the page of the sheet below the root of the pages. Forms are sent to it, so
+// that a reader who loads the page again gets the form.
+func (v *sheet) Address() string {
+	switch {
+	case v.Format != "":
+		return definition.PathWithQuery("/settings/form", "path", v.Path, "format", v.Format, "item", v.Item, "copy", v.Copy)
+	case v.Path != "":
+		return definition.PathWithQuery("/settings/file", "path", v.Path, "copy", v.Copy)
+	case v.New:
+		return definition.PathWithQuery("/settings/edit", "kind", v.Kind, "domain", v.Domain, "level", v.Level, "copy", v.Copy)
+	}
+	return definition.PathWithQuery("/settings/edit", "kind", v.Kind, "id", v.ID)
+}
+
 // page shows the form.
 func (v *sheet) page() page {
 	title := "Change " + v.Kind + " " + v.ID
@@ -364,7 +382,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	if !hasFieldProblem(v.Fields) {
 		entry, written, err := s.save(r.Context(), e)
-		if err := v.result(written, err, isDry); err != nil {
+		if err := v.result(written, err, e.mode); err != nil {
 			return page{}, err
 		}
 		if v.File == "" || !isDry {
@@ -398,7 +416,8 @@ func (v *sheet) messages() any {
 }
 
 // result takes the result of a change. It returns errors that do not concern the input.
-func (v *sheet) result(written Written, err error, isDry bool) error {
+func (v *sheet) result(written Written, err error, as saveMode) error {
+	isDry := as != modeSave
 	var why *refusal
 	switch {
 	case err == nil:
@@ -420,6 +439,7 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 	if !isDry {
 		v.Saved = &written
 	}
+	v.Unchanged = (as == modeSave || as == modeForecast) && len(written.Files) == 0
 	if v.Saved != nil && written.PullRequest != "" {
 		v.Fields = nil // the definition exists only after the merge
 	}
@@ -429,7 +449,7 @@ func (v *sheet) result(written Written, err error, isDry bool) error {
 // removed removes the definition of a form.
 func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
 	written, err := s.remove(ctx, v.Kind, v.ID, v.Version)
-	if err := v.result(written, err, false); err != nil {
+	if err := v.result(written, err, modeSave); err != nil {
 		return page{}, err
 	}
 	if v.Saved == nil {
@@ -519,7 +539,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 	v.Text, v.isTyped = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"), true
 	action := r.PostForm.Get("action")
 	written, err := s.saveText(r.Context(), v, parseMode(action))
-	if err := v.result(written, err, action != "save"); err != nil {
+	if err := v.result(written, err, parseMode(action)); err != nil {
 		return page{}, err
 	}
 	for _, p := range problemsOf(err) {

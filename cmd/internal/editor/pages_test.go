@@ -105,6 +105,16 @@ func (r *reader) form(page string, change url.Values) url.Values {
 	return out
 }
 
+// action is the address that a browser sends the form of a page to.
+func (r *reader) action(page string) string {
+	r.Helper()
+	found := regexp.MustCompile(`<form class="sheet" method="post" action="([^"]*)"`).FindStringSubmatch(page)
+	if found == nil {
+		r.Fatalf("the page has no form:\n%s", page)
+	}
+	return unescape(found[1])
+}
+
 func unescape(text string) string {
 	return strings.NewReplacer("&#34;", `"`, "&lt;", "<", "&gt;", ">", "&#39;", "'", "&#43;", "+", "&amp;", "&").Replace(text)
 }

@@ -227,8 +227,8 @@ type Written struct {
 	Warnings []schema.Problem `json:"warnings"`
 	// forecast is nil unless one was requested.
 	forecast *Forecast
-	// unknown are the files that would not be definitions of any format.
-	unknown []string
+	// formats are the formats as which the files would be read; empty for none.
+	formats map[string]string
 }
 
 // carry checks, saves or forecasts a change, depending on the mode.
@@ -313,7 +313,7 @@ func (s *Store) check(ctx context.Context, settings schema.Settings, c Change, v
 	if err != nil {
 		return out, err
 	}
-	out.unknown = unknownFiles(found)
+	out.formats = formatsOf(found)
 	var bad []schema.Problem
 	for _, p := range found.Snapshot().Problems() {
 		switch {

@@ -75,13 +75,26 @@ func below(file string, folders []string) string {
 // Computed reports whether a file computes its values, which a form cannot change.
 func Computed(file string) bool { return strings.HasSuffix(file, ".cue") }
 
-// Needs says which fields a file lacks to become a definition.
-func (d *Document) Needs() string {
-	fields := map[string]string{
-		"#Testcase": "name and initial_message", "#Promptval": "test_type, name, user_input, testing_prompt and evaluation_type",
-		"#Evalcase": "id, input and expected_outcome", "#EvalcaseSuite": "evalcases",
-	}[d.Definition("")]
-	return "this would not be a definition of the format " + d.format + " yet; fill in " + fields
+// needed has the fields by which a definition of each schema is known.
+var needed = map[string][]string{
+	"#Testcase": {"name", "initial_message"}, "#Promptval": {"test_type", "name", "user_input", "testing_prompt", "evaluation_type"},
+	"#Evalcase": {"id", "input", "expected_outcome"}, "#EvalcaseTest": {"id", "criteria", "input"},
+	"#EvalcaseSuite": {"evalcases"}, "#EvalcaseTests": {"tests"},
+}
+
+// Needs says which fields an item, or the whole file, lacks to become a definition of the
+// format. fields are its fields after the change.
+func (d *Document) Needs(item string, fields Fields) string {
+	all := needed[d.Definition(item)]
+	lacks := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return fields[name] != nil })
+	if len(lacks) == 0 { // another field makes it a definition of another format
+		lacks = all
+	}
+	names := lacks[len(lacks)-1]
+	if before := lacks[:len(lacks)-1]; len(before) > 0 {
+		names = strings.Join(before, ", ") + " and " + names
+	}
+	return "this would not be a definition of the format " + d.format + " yet; fill in " + names
 }
 
 func isYAML(file string) bool {
@@ -148,6 +161,16 @@ func (d *Document) Rows(item, page string) []Row {
 		out = append(out, Row{Name: fmt.Sprintf("%d more", more), Page: strconv.Itoa(number + 1)})
 	}
 	return append(out, Row{Item: NewItem, Name: "+ Add a definition to this file"})
+}
+
+// Name returns the name of an item for people; empty for a whole file and for an item that
+// does not exist.
+func (d *Document) Name(item string) string {
+	n, err := strconv.Atoi(item)
+	if err != nil || n < 0 || n >= len(d.items) {
+		return ""
+	}
+	return nameOf(d.items[n], n)
 }
 
 // nameOf returns the name of a definition for people.

@@ -1,0 +1,106 @@
+package editor
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestFormSavesItsFormat holds that the form of a format writes no file that is read as
+// another one, and that a form without a change says so.
+func TestFormSavesItsFormat(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/parcel.json": `{"name": "Parcel", "initial_message": "Where?"}`,
+		"test_definitions/shop.yaml":   "evalcases:\n  - id: a\n    input: Hi\n    expected_outcome: It greets.\n",
+	}
+	for _, tt := range []struct {
+		name, format, file, item string
+		change                   url.Values
+		status                   int
+		says                     string
+	}{
+		{"a suite with a name alone", "evalcase", "new.yaml", "", url.Values{"f.name": {"S"}}, 400, "not be a definition of the format evalcase yet; fill in evalcases<"},
+		{"a testcase in the form of a suite", "evalcase", "parcel.json", "", url.Values{"f.description": {"A parcel"}}, 400, "format evalcase yet; fill in evalcases<"},
+		{"a new testcase without anything", "testcase", "new.yaml", "", nil, 400, "format testcase yet; fill in name and initial_message<"},
+		{"a new promptval with a name", "promptval", "new.json", "", url.Values{"f.name": {"bot"}}, 400, "fill in test_type, user_input, testing_prompt and evaluation_type<"},
+		{"a further case without anything", "evalcase", "shop.yaml", "new", nil, 400, "fill in id, input and expected_outcome<"},
+		{"a testcase as it was", "testcase", "parcel.json", "", nil, 200, "<b>Nothing has changed.</b>"},
+		{"a suite as it was", "evalcase", "shop.yaml", "", nil, 200, "<b>Nothing has changed.</b>"},
+		{"a case of a suite as it was", "evalcase", "shop.yaml", "0", nil, 200, "<b>Nothing has changed.</b>"},
+	} {
+		for _, action := range []string{"preview", "save"} {
+			t.Run(tt.name+", "+action, func(t *testing.T) {
+				r := newReader(t, files)
+				file := "test_definitions/" + tt.file
+				_, page := r.ask("/settings/form?"+url.Values{"path": {file}, "format": {tt.format}, "item": {tt.item}}.Encode(), nil)
+				if strings.Contains(page, "Nothing has changed") {
+					t.Error("a form says before anything was sent that nothing has changed")
+				}
+				sent := r.form(page, tt.change)
+				sent.Set("action", action)
+				status, said := r.ask(r.action(page), sent)
+				r.has(said, tt.says)
+				if status != tt.status || r.file(file) != files[file] {
+					t.Errorf("it is answered with %d, want %d, and the file is %q", status, tt.status, r.file(file))
+				}
+			})
+		}
+	}
+}
+
+// TestPreviewOfNothing: the form of the domain format says that a preview changes nothing.
+func TestPreviewOfNothing(t *testing.T) {
+	r := newReader(t, mathFiles)
+	_, page := r.ask("/settings/edit?kind=test&id=math_sum", nil)
+	_, preview := r.ask(r.action(page), r.form(page, url.Values{"action": {"preview"}}))
+	r.has(preview, "<b>Nothing has changed.</b>")
+	_, preview = r.ask(r.action(page), r.form(page, url.Values{"f.prompt": {"2?"}, "action": {"preview"}}))
+	hasNot(t, preview, "Nothing has changed")
+}
+
+// TestAddressOfAForm holds that a form is sent to an address that has a form, too.
+func TestAddressOfAForm(t *testing.T) {
+	files := map[string]string{"test_definitions/shop.yaml": "evalcases:\n  - id: a\n    input: Hi\n    expected_outcome: It greets.\n"}
+	for name, text := range mathFiles {
+		files[name] = text
+	}
+	for _, tt := range []struct {
+		page  string
+		field string
+		value string
+	}{
+		{"/settings/edit?kind=test&id=math_sum", "f.prompt", "2 + 2?"},
+		{"/settings/edit?kind=test&domain=math&level=2", "f.name", "Times"},
+		{"/settings/form?format=testcase&path=test_definitions/chat.yaml", "f.initial_message", "hello"},
+		{"/settings/form?format=evalcase&item=0&path=test_definitions/shop.yaml", "f.input", "Bye"},
+		{"/settings/file?path=test_definitions/chat.yaml", "text", "name: Chat\ninitial_message: bye\n"},
+	} {
+		r := newReader(t, files)
+		_, page := r.ask(tt.page, nil)
+		at := r.action(page)
+		r.ask(at, r.form(page, url.Values{tt.field: {tt.value}, "action": {"save"}}))
+		status, again := r.ask(at, nil)
+		if heading(page) != heading(again) || status != 200 || r.action(again) != at {
+			t.Errorf("%s is sent to %s, which is answered with %d: %s", tt.page, at, status, heading(again))
+		}
+	}
+}
+
+// heading is the heading of a page.
+func heading(page string) string {
+	_, after, _ := strings.Cut(page, "<h1>")
+	before, _, _ := strings.Cut(after, "</h1>")
+	return before
+}
+
+// TestNamesOfCopies: a copy of one of several definitions names it, before and after it is
+// saved.
+func TestNamesOfCopies(t *testing.T) {
+	r := newReader(t, map[string]string{"test_definitions/shop.yaml": "evalcases:\n  - id: greets\n    input: Hi\n    expected_outcome: It greets.\n"})
+	_, page := r.ask("/settings/form?format=evalcase&item=new&copy=0&path=test_definitions/shop.yaml", nil)
+	r.has(page, "A copy of <code>greets</code>")
+	_, saved := r.ask(r.action(page), r.form(page, url.Values{"action": {"save"}}))
+	if got, want := heading(saved), "Change evalcase greets_2"; got != want {
+		t.Errorf("the page of the saved copy is %q, want %q", got, want)
+	}
+}
