@@ -243,6 +243,25 @@ func (f *Folder) Remove(name string) error {
 	return dir.Remove(base)
 }
 
+// RemoveEmpty removes the folder of a removed file and the folders around it, as long as they
+// are empty and in another folder.
+func (f *Folder) RemoveEmpty(name string) {
+	for name = path.Dir(name); strings.Contains(name, "/"); name = path.Dir(name) {
+		dir, base, err := f.parent(name, 0)
+		if err != nil {
+			return
+		}
+		found, err := dir.Lstat(base)
+		if err == nil && found.IsDir() {
+			err = dir.Remove(base) // the system refuses a folder with files
+		}
+		_ = dir.Close() // it was only read
+		if err != nil {
+			return
+		}
+	}
+}
+
 // Replace writes a file with its folders, or replaces it as a whole.
 func (f *Folder) Replace(name string, mode fs.FileMode, write func(*os.File) error) error {
 	draft := DraftOf(name)

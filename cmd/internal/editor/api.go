@@ -66,7 +66,7 @@ func (s *Store) routes() []route {
 				return s.save1(ctx, edit{kind: kind, id: r.PathValue("id")}, r)
 			}},
 			route{"DELETE", one, func(ctx context.Context, r *http.Request) (any, error) {
-				written, err := s.remove(ctx, kind, r.PathValue("id"), r.URL.Query().Get("version"))
+				written, err := s.remove(ctx, kind, r.PathValue("id"), r.URL.Query().Get("version"), modeSave)
 				return written.answer(nil), err
 			}},
 		)

@@ -110,6 +110,16 @@ func contentOf(files fs.FS, file string) ([]byte, error) {
 	return append([]byte{}, data...), nil
 }
 
+// isCommitted reports whether the last commit has a file, so that git can bring it back.
+// Without a [Committer], every file is in a commit.
+func (s *Store) isCommitted(ctx context.Context, file string) (bool, error) {
+	if s.cfg.Committer == nil {
+		return true, nil
+	}
+	branch, err := s.cfg.Committer.Branch(ctx, map[string][]byte{file: nil})
+	return branch.Committed[file] != nil, err
+}
+
 // HasChanges reports whether files were saved here that were not committed here.
 func (s *Store) HasChanges() bool { return s.cfg.Committer != nil && len(s.edited.list()) > 0 }
 

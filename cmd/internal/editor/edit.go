@@ -340,9 +340,9 @@ func (t *tree) free(file string) (string, error) {
 	return file, nil
 }
 
-// remove removes a definition; a domain has to be empty.
-func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, error) {
-	s, end, err := s.beginChange(ctx, modeSave)
+// remove removes a definition, or checks whether it can be removed; a domain has to be empty.
+func (s *Store) remove(ctx context.Context, kind, id, version string, as saveMode) (Written, error) {
+	s, end, err := s.beginChange(ctx, as)
 	if err != nil {
 		return Written{}, err
 	}
@@ -368,5 +368,5 @@ func (s *Store) remove(ctx context.Context, kind, id, version string) (Written, 
 			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}
-	return s.apply(ctx, settings, Change{found.File: nil}, map[string]string{found.File: version})
+	return s.carry(ctx, as, settings, Change{found.File: nil}, map[string]string{found.File: version})
 }

@@ -246,6 +246,8 @@ type sheet struct {
 	Diff     []diffLine
 	Forecast *Forecast
 	Saved    *Written
+	// Gone says that the last commit does not have the file that is removed.
+	Gone bool
 	// Unchanged says that saving or a preview has found nothing to change.
 	Unchanged bool
 	File      string
@@ -369,7 +371,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	v.Token = access.FormToken(w, r)
 	v.Fields, e.fields = readForm(definitionOf[v.Kind], old.Fields, sent)
 	if sent.Get("action") == "remove" && !v.New {
-		return s.removed(r.Context(), v)
+		return s.removed(r.Context(), v, sent.Has("sure"))
 	}
 	if v.Copy != "" {
 		e.fields = wholeCopy(old.Fields, e.fields)
@@ -446,14 +448,28 @@ func (v *sheet) result(written Written, err error, as saveMode) error {
 	return nil
 }
 
-// removed removes the definition of a form.
-func (s *Store) removed(ctx context.Context, v *sheet) (page, error) {
-	written, err := s.remove(ctx, v.Kind, v.ID, v.Version)
-	if err := v.result(written, err, modeSave); err != nil {
+// removed removes the definition of a form, or asks whether to remove it.
+func (s *Store) removed(ctx context.Context, v *sheet, isSure bool) (page, error) {
+	as := modeForecast
+	if isSure {
+		as = modeSave
+	}
+	stored, err := s.isCommitted(ctx, v.File)
+	if err != nil {
 		return page{}, err
 	}
-	if v.Saved == nil {
+	written, err := s.remove(ctx, v.Kind, v.ID, v.Version, as)
+	if err := v.result(written, err, as); err != nil {
+		return page{}, err
+	}
+	if err != nil {
 		return v.page(), nil
+	}
+	if v.Gone = !stored; !isSure {
+		return page{Template: "settings-remove", Title: "Remove " + v.Kind + " " + v.ID, Body: v}, nil
+	}
+	if v.Gone {
+		s.edited.forget(v.File)
 	}
 	v.Fields, v.New = nil, true
 	return v.page(), nil

@@ -28,9 +28,16 @@ type reader struct {
 
 func newReader(t *testing.T, files map[string]string) *reader {
 	t.Helper()
+	return newReaderOf(t, files, nil)
+}
+
+// newReaderOf is newReader for pages with commits.
+func newReaderOf(t *testing.T, files map[string]string, committer Committer) *reader {
+	t.Helper()
 	dir := writeFiles(t, files)
 	mux := http.NewServeMux()
 	New(Config{
+		Committer: committer,
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			return os.DirFS(dir), func() error { return nil }, nil
 		},
@@ -202,10 +209,18 @@ func TestChangingATest(t *testing.T) {
 	}
 	_, untouched := r.ask("/settings/edit", r.form(saved, url.Values{"action": {"save"}}))
 	r.has(untouched, "Nothing has changed")
-	_, removed := r.ask("/settings/edit", r.form(saved, url.Values{"action": {"remove"}}))
-	r.has(removed, "Saved", "Removed test math_sum")
-	if r.file("test_definitions/math/level_1/sum.json") != "" {
-		t.Error("the file of a removed test is there")
+	_, asked := r.ask("/settings/edit", r.form(saved, url.Values{"action": {"remove"}}))
+	r.has(asked, "Remove this test?", "math_sum", "Keep it", "What would be changed")
+	if r.file("test_definitions/math/level_1/sum.json") == "" {
+		t.Error("a test is removed before the page has asked")
+	}
+	_, removed := r.ask("/settings/edit?kind=test&id=math_sum", r.form(asked, url.Values{"action": {"remove"}}))
+	r.has(removed, "<b>Removed</b>", "Removed test math_sum")
+	if _, err := os.Stat(filepath.Join(r.dir, "test_definitions/math/level_1")); !os.IsNotExist(err) {
+		t.Errorf("the folder of the only test is there after the test was removed: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "test_definitions/math")); err != nil {
+		t.Errorf("a folder with a file was removed: %v", err)
 	}
 }
 

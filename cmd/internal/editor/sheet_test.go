@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,5 +103,68 @@ func TestNamesOfCopies(t *testing.T) {
 	_, saved := r.ask(r.action(page), r.form(page, url.Values{"action": {"save"}}))
 	if got, want := heading(saved), "Change evalcase greets_2"; got != want {
 		t.Errorf("the page of the saved copy is %q, want %q", got, want)
+	}
+}
+
+// committedFiles is a Committer whose last commit has some files.
+type committedFiles map[string]string
+
+func (c committedFiles) Branch(_ context.Context, files map[string][]byte) (Branch, error) {
+	out := Branch{Name: "main", Author: "Ada <ada@example.com>", Committed: map[string][]byte{}}
+	for file := range files {
+		if text, ok := c[file]; ok {
+			out.Committed[file] = []byte(text)
+		}
+	}
+	return out, nil
+}
+
+func (committedFiles) Commit(context.Context, Branch, map[string][]byte, string) (string, error) {
+	return "", Conflict("nothing is committed here")
+}
+
+// TestRemovingATest asks first, and says whether git can bring the file back.
+func TestRemovingATest(t *testing.T) {
+	const file = "test_definitions/math/level_1/sum.json"
+	for _, tt := range []struct {
+		name      string
+		committed committedFiles
+		asks, has []string
+		hasNot    string
+		changes   string
+	}{
+		{"a committed test", mathFiles, []string{"Remove this test?"}, []string{"<b>Removed</b>", "Commit or undo"}, "cannot be undone", "removed"},
+		{"a test that was never committed", nil, []string{"Remove this test?", "this cannot be undone"}, []string{"<b>Removed</b>", "git cannot bring it back"}, "Commit or undo", "Nothing to commit"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReaderOf(t, mathFiles, tt.committed)
+			_, page := r.ask("/settings/edit?kind=test&id=math_sum", nil)
+			_, asked := r.ask(r.action(page), r.form(page, url.Values{"action": {"remove"}}))
+			r.has(asked, append(tt.asks, file, "math_sum")...)
+			hasNot(t, asked, tt.hasNot)
+			if r.file(file) == "" {
+				t.Fatal("it is removed before the page has asked")
+			}
+			_, removed := r.ask("/settings/edit", r.form(asked, url.Values{"action": {"remove"}}))
+			r.has(removed, tt.has...)
+			hasNot(t, removed, tt.hasNot)
+			_, changes := r.ask("/changes", nil)
+			r.has(changes, tt.changes)
+			_, tests := r.ask("/tests", nil)
+			if has := strings.Contains(tests, "Commit or undo them"); has != (tt.committed != nil) || r.file(file) != "" {
+				t.Errorf("the list of tests has a link to the changes: %t", has)
+			}
+		})
+	}
+}
+
+// TestRemovingWhatIsUsed: the page says why before it asks.
+func TestRemovingWhatIsUsed(t *testing.T) {
+	r := newReader(t, mathFiles)
+	_, page := r.ask("/settings/edit?kind=domain&id=math", nil)
+	status, said := r.ask(r.action(page), r.form(page, url.Values{"action": {"remove"}}))
+	r.has(said, "has tests; delete or move them first")
+	if strings.Contains(said, "Remove this domain?") || status != 400 {
+		t.Errorf("a domain with tests is answered with %d: %s", status, heading(said))
 	}
 }

@@ -168,11 +168,29 @@ func (w WorkTree) Write(ctx context.Context, _ fs.FS, c Change) (Kept, error) {
 		record = filepath.Join(own, recordName)
 	}
 	err := commitChange(w.Dir, record, c)
+	if err == nil {
+		err = removeEmpty(w.Dir, c)
+	}
 	var why *safefile.Refusal
 	if errors.As(err, &why) {
 		err = refuse("%v", why)
 	}
 	return Kept{}, err
+}
+
+// removeEmpty removes the folders that a change has left without files, as git does.
+func removeEmpty(dir string, c Change) error {
+	to, err := safefile.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close() //nolint:errcheck // nothing is left to be written
+	for file, data := range c {
+		if data == nil {
+			to.RemoveEmpty(file)
+		}
+	}
+	return nil
 }
 
 // Lock implements [Config.Lock]. It refuses once if an unfinished change could not be
