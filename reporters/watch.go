@@ -145,9 +145,10 @@ type WatchRow struct {
 	// Due means that the case will be judged: verdict and score are the previous ones,
 	// if there are any.
 	Due bool
-	// Kept means that the definition is currently unreadable, and that the result
-	// belongs to the last readable one.
-	Kept bool
+	// Kept means that the definition or the configuration is invalid now, and that the
+	// result belongs to the last valid one. Problem is the reason.
+	Kept    bool
+	Problem *schema.Problem
 }
 
 // A WatchMark is a verdict with its score.
@@ -169,8 +170,22 @@ func (r *WatchRow) Failing() bool {
 	return r.Verdict != nil && (*r.Verdict == verdict.Fail || *r.Verdict == verdict.Error)
 }
 
+// ProblemText returns the place, the message and the hint of Problem, or the row's error
+// without one.
+func (r *WatchRow) ProblemText() string {
+	switch {
+	case r.Problem == nil && r.Error == nil:
+		return ""
+	case r.Problem == nil:
+		return *r.Error
+	case r.Problem.Hint == "":
+		return r.Problem.Position.String() + " " + r.Problem.Message
+	}
+	return r.Problem.Position.String() + " " + r.Problem.Message + "; " + r.Problem.Hint
+}
+
 // Change returns the word for the row's change since Before: broke, fixed, higher,
-// lower, first, or nothing.
+// lower, error, first, or nothing.
 func (r *WatchRow) Change() string {
 	now := r.Mark()
 	switch {
@@ -178,6 +193,8 @@ func (r *WatchRow) Change() string {
 		return ""
 	case r.Before == nil:
 		return "first"
+	case now.Verdict == verdict.Error && r.Before.Verdict != verdict.Error:
+		return "error" // whatever the verdict before it was, since the case was not judged
 	}
 	// A missing judgement is neither better nor worse than a failure.
 	was, is := max(r.Before.Verdict.Rank(), 0), max(now.Verdict.Rank(), 0)
@@ -228,6 +245,9 @@ func watchRank(r *WatchRow) int {
 type WatchCounts struct {
 	report.Verdicts
 	Unrun, Due, Broke, Fixed int
+	// Invalid counts the rows whose definition or configuration is invalid now, which count
+	// as nothing else.
+	Invalid int
 }
 
 // Count counts the rows.
@@ -242,6 +262,8 @@ func (b *WatchSnapshot) Count() WatchCounts {
 			c.Fixed++
 		}
 		switch {
+		case r.Kept || r.Invalid():
+			c.Invalid++
 		case r.Due:
 			c.Due++
 		case r.Unrun():
@@ -257,7 +279,7 @@ func (b *WatchSnapshot) Count() WatchCounts {
 func (b *WatchSnapshot) FailedBefore() (n int) {
 	for i := range b.Rows {
 		r := &b.Rows[i]
-		if !r.Due && r.Verdict != nil && *r.Verdict == verdict.Fail && r.BaseVerdict != nil && *r.BaseVerdict == verdict.Fail {
+		if !r.Due && !r.Kept && r.Verdict != nil && *r.Verdict == verdict.Fail && r.BaseVerdict != nil && *r.BaseVerdict == verdict.Fail {
 			n++
 		}
 	}

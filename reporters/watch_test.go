@@ -26,7 +26,9 @@ func TestChange(t *testing.T) {
 		{nil, row("a", verdict.Pass, 1), "first"},
 		{mark(verdict.Pass, 1), row("a", verdict.Pass, 1), ""},
 		{mark(verdict.Pass, 1), row("a", verdict.Borderline, 0.7), "broke"},
-		{mark(verdict.Pass, 1), row("a", verdict.Error, 0), "broke"},
+		{mark(verdict.Pass, 1), row("a", verdict.Error, 0), "error"},
+		{mark(verdict.Fail, 0), row("a", verdict.Error, 0), "error"},
+		{mark(verdict.Error, 0), row("a", verdict.Error, 0), ""},
 		{mark(verdict.Fail, 0), row("a", verdict.Borderline, 0.7), "fixed"},
 		{mark(verdict.Fail, 0.2), row("a", verdict.Fail, 0.4), "higher"},
 		{mark(verdict.Pass, 1), row("a", verdict.Pass, 0.9), "lower"},
@@ -69,6 +71,17 @@ func TestSortAndCount(t *testing.T) {
 	}
 	if diff := cmp.Diff(WatchCounts{Verdicts: report.Verdicts{Cases: 6, Pass: 2, Borderline: 1, Fail: 1, Error: 1}, Unrun: 1, Due: 2}, b.Count()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestInvalidRowsCountAsThat and as nothing else, whatever their last verdict was.
+func TestInvalidRowsCountAsThat(t *testing.T) {
+	said, fail := "unknown field", verdict.Fail
+	kept := row("kept", verdict.Fail, 0)
+	kept.Kept, kept.BaseVerdict, kept.Before = true, &fail, &WatchMark{Verdict: verdict.Pass}
+	b := WatchSnapshot{Rows: []WatchRow{kept, {Row: report.Row{Key: "never judged", Action: plan.Skip, Error: &said}}}}
+	if diff := cmp.Diff(WatchCounts{Invalid: 2}, b.Count()); diff != "" || b.FailedBefore() != 0 {
+		t.Errorf("%d failed at base%s", b.FailedBefore(), diff)
 	}
 }
 

@@ -63,7 +63,8 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 		old := before[row.Key]
 		switch {
 		case row.Invalid() && old != nil && old.Verdict != nil:
-			next = keepRow(old)
+			next = keepRow(old, problems)
+			next.Error = row.Error
 		case due && old != nil && old.Verdict != nil && *old.Verdict != verdict.Skipped:
 			next.Verdict, next.Score, next.VerdictReason, next.Native = old.Verdict, old.Score, old.VerdictReason, old.Native
 		}
@@ -71,7 +72,7 @@ func (r *results) planned(report *report.Report, problems []schema.Problem) {
 	}
 	for key, old := range before {
 		if _, there := r.shown[key]; !there && old.Mark() != nil && unreadable(old.File, problems) {
-			r.shown[key] = keepRow(old)
+			r.shown[key] = keepRow(old, problems)
 		}
 	}
 }
@@ -94,16 +95,26 @@ func shows(report *report.Report, row *report.Row) bool {
 	return report.Base == nil || failing || len(row.Reasons) > 0
 }
 
-func keepRow(old *reporters.WatchRow) *reporters.WatchRow {
+// keepRow keeps a result from before its definition or the configuration became invalid,
+// with the reason: an error in the definition itself if there is one.
+func keepRow(old *reporters.WatchRow, problems []schema.Problem) *reporters.WatchRow {
 	row := *old
-	row.Kept, row.Due = true, false
+	row.Kept, row.Due, row.Problem = true, false, nil
+	for i := range problems {
+		p := problems[i]
+		switch own := p.File == row.File; {
+		case p.Severity != schema.Error || !covers(path.Dir(p.File), row.File):
+		case row.Problem == nil, own && row.Problem.File != row.File:
+			row.Problem = &p
+		}
+	}
 	return &row
 }
 
 // keepAll keeps all results from before the configuration broke.
-func (r *results) keepAll() {
+func (r *results) keepAll(problems []schema.Problem) {
 	for key, row := range r.shown {
-		r.shown[key] = keepRow(row)
+		r.shown[key] = keepRow(row, problems)
 	}
 }
 

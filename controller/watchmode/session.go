@@ -217,7 +217,7 @@ func (s *Session) see(ctx context.Context, look *View) {
 	s.board.Question, s.asked, s.board.Notices = "", nil, nil
 	s.blocked = look.Prepared == nil
 	if s.blocked {
-		s.results.keepAll()
+		s.results.keepAll(look.Problems)
 		s.publish(reporters.WatchPlanned, nil)
 		return
 	}

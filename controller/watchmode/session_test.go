@@ -220,6 +220,14 @@ func (s *fixture) want(got []string, want ...string) {
 	}
 }
 
+// invalid holds that the only row counts as invalid because of a file.
+func (s *fixture) invalid(b reporters.WatchSnapshot, file string) {
+	s.t.Helper()
+	if got := b.Rows[0].ProblemText(); !strings.HasPrefix(got, file+":") || b.Count() != (reporters.WatchCounts{Invalid: 1}) {
+		s.t.Errorf("the row says %q, the counts are %+v", got, b.Count())
+	}
+}
+
 // TestSession goes through an hour of somebody's day.
 func TestSession(t *testing.T) {
 	s := newFixture(t, watchmode.Options{})
@@ -237,9 +245,15 @@ func TestSession(t *testing.T) {
 	s.write(map[string]string{hello: `{"id": "hello",`})
 	u := s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) > 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
+	s.invalid(u.Snapshot, hello)
+	s.write(map[string]string{hello: `{"id": "hello", "name": "Hello", "prompt": "hi again", "expectd": {"keywords": ["hello"]}}`})
+	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return strings.Contains(fmt.Sprint(b.Problems), "expectd") })
+	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
+	s.invalid(u.Snapshot, hello)
 	s.write(map[string]string{"gavel.yaml": "version: x"})
 	u = s.until(reporters.WatchPlanned, func(b *reporters.WatchSnapshot) bool { return b.Problems[0].File == "gavel.yaml" })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail kept")
+	s.invalid(u.Snapshot, "gavel.yaml")
 	s.write(map[string]string{"gavel.yaml": start["gavel.yaml"], hello: greeting("hi again")})
 	u = s.until(reporters.WatchResult, func(b *reporters.WatchSnapshot) bool { return len(b.Problems) == 0 })
 	s.want(states(u.Snapshot), "talk/level_1/hello fail")

@@ -66,6 +66,10 @@ func (m Model) pane(width int) []line {
 // writeVerdict shows the verdict, here and at base, and the reason for it.
 func (m Model) writeVerdict(s *sheet, row *reporters.WatchRow) {
 	_, c := mark(row)
+	if row.Kept {
+		writeKept(s, row, c)
+		return
+	}
 	switch {
 	case row.Verdict != nil:
 		s.paragraph("now     ", c, scored(row, *row.Verdict, row.Score))
@@ -90,6 +94,18 @@ func (m Model) writeVerdict(s *sheet, row *reporters.WatchRow) {
 	for _, said := range reporters.NewAttempts(row.Attempts, row.Comparison).Lines(row.Scale()) {
 		s.paragraph("", plain, said)
 	}
+}
+
+// writeKept shows why a case is invalid now, and its last verdict.
+func writeKept(s *sheet, row *reporters.WatchRow, c color) {
+	s.paragraph("now     ", c, strings.TrimSuffix("invalid: "+row.ProblemText(), ": "))
+	if row.Verdict != nil {
+		s.paragraph("last    ", plain, scored(row, *row.Verdict, row.Score)+", of the last valid definition")
+	}
+	if row.BaseVerdict != nil {
+		s.paragraph("base    ", plain, scored(row, *row.BaseVerdict, row.BaseScore))
+	}
+	s.paragraph("reason  ", plain, row.VerdictReason)
 }
 
 func scored(row *reporters.WatchRow, v verdict.Verdict, score *float64) string {

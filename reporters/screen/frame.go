@@ -118,6 +118,7 @@ func (m Model) counts() line {
 	add(c.Fail, red, "failed")
 	add(c.Error, red, "not judged")
 	add(c.Unrun, yellow, "not run")
+	add(c.Invalid, yellow, "invalid")
 	add(c.Borderline, yellow, "borderline")
 	add(c.Pass, green, "passed")
 	add(c.Due, yellow, "to judge")
@@ -208,6 +209,9 @@ func (m Model) foot() []line {
 		said := textfmt.Line(row.VerdictReason)
 		if row.Error != nil {
 			said = textfmt.Line(*row.Error)
+		}
+		if row.Kept {
+			said = textfmt.Line(row.ProblemText())
 		}
 		about := terminal.PreviousVerdict(&m.board, row)
 		if why := m.why(row); why != "" {

@@ -163,6 +163,10 @@ func scores(row *reporters.WatchRow) line {
 		from = row.Before.Score
 	}
 	switch {
+	case row.Kept && row.Score == nil:
+		return nil
+	case row.Kept:
+		return text(dim, "was "+row.Shown(row.Score))
 	case row.Score == nil && from == nil:
 		return nil
 	case row.Score == nil:

@@ -84,7 +84,10 @@ func broken(b *reporters.WatchSnapshot) {
 			Message: "unknown field `expcted`", Hint: "did you mean `expected`?",
 		})
 	}
-	b.Rows[1].Kept = true
+	b.Rows[1].Kept, b.Rows[1].Problem = true, &schema.Problem{
+		Position: at("test_definitions/support/level_2/test_angry_customer.json", 7), Severity: schema.Error,
+		Message: "unknown field `forbiden`", Hint: "did you mean `forbidden`?",
+	}
 	b.Notice = "files cannot be watched (no space left on device) and are looked at every 2s; raise fs.inotify.max_user_watches to have them watched"
 }
 
@@ -556,6 +559,27 @@ func TestAllCases(t *testing.T) {
 	b := day()
 	b.Changed, b.Differing, b.All, b.Affected = nil, 0, true, 12
 	if got := newFixture(t, 80, 24, b).frame(); !strings.Contains(got, " nothing differs from base; all cases were asked for ") || !strings.Contains(got, " 12 cases\n") || strings.Contains(got, "affected") {
+		t.Errorf("the screen shows\n%s", got)
+	}
+}
+
+// TestAnInvalidCase shows its problem and not its last result as the present one.
+func TestAnInvalidCase(t *testing.T) {
+	b := day()
+	broken(&b)
+	s := newFixture(t, 200, 40, b)
+	s.press("down", "enter")
+	got := s.frame()
+	for _, want := range []string{
+		" 1 failed · 1 invalid · 3 passed ", "›! invalid     support/level_2/test_angry_customer", "was 0.50",
+		"now     invalid: test_definitions/support/level_2/test_angry_customer.json:7:3 unknown field `forbiden`;", "last    fail 0.50, of the last valid definition",
+		"\n test_definitions/support/level_2/test_angry_customer.json:7:3 unknown field `forbiden`; did you mean `forbidden`?\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the screen does not say %q", want)
+		}
+	}
+	if strings.Contains(got, "0.50 → 0.50") || strings.Contains(got, "now     fail") || t.Failed() {
 		t.Errorf("the screen shows\n%s", got)
 	}
 }

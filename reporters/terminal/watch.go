@@ -115,7 +115,7 @@ func (p *page) result(u reporters.WatchUpdate) {
 	keys := 0
 	for i := range b.Rows {
 		row := &b.Rows[i]
-		if change := row.Change(); !row.Failing() && (change == "" || change == "first" && row.Class == nil) {
+		if change := row.Change(); !row.Failing() && !row.Kept && (change == "" || change == "first" && row.Class == nil) {
 			continue
 		}
 		rows = append(rows, row)
@@ -135,7 +135,11 @@ func (p *page) result(u reporters.WatchUpdate) {
 // if it differs.
 func (p *page) watched(u reporters.WatchUpdate, row *reporters.WatchRow, keys int) {
 	mark, color := "✓", green
+	shown := row.Row
 	switch {
+	case row.Kept:
+		mark, color = "!", yellow
+		shown.BaseScore, shown.Score = shown.Score, nil // it is the last valid one's
 	case row.Due:
 		mark, color = "·", yellow
 	case row.Failing():
@@ -143,8 +147,12 @@ func (p *page) watched(u reporters.WatchUpdate, row *reporters.WatchRow, keys in
 	case row.Change() == "lower":
 		mark, color = "·", yellow
 	}
-	p.row(entry{mark, color, Word(row), &row.Row}, keys)
-	if row.Failing() {
+	p.row(entry{mark, color, Word(row), &shown}, keys)
+	switch {
+	case row.Kept:
+		p.note(row.ProblemText(), "")
+		return
+	case row.Failing():
 		p.note(row.VerdictReason, "")
 		p.note(reporters.Remeasured(&row.Row), "")
 	}
@@ -162,7 +170,7 @@ func Word(row *reporters.WatchRow) string {
 	change := row.Change()
 	switch {
 	case row.Kept:
-		return "unreadable"
+		return "invalid"
 	case row.Due && row.Verdict == nil:
 		return row.Action.Text()
 	case row.Due:
@@ -209,7 +217,7 @@ func PreviousVerdict(b *reporters.WatchSnapshot, row *reporters.WatchRow) string
 func Sentence(b *reporters.WatchSnapshot) string {
 	c := b.Count()
 	out := cmp.Or(
-		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
+		counts("", []count{{c.Fail, "failed"}, {c.Error, "not judged"}, {c.Unrun, "not run"}, {c.Invalid, "invalid"}, {c.Borderline, "borderline"}, {c.Pass, "passed"}}),
 		"nothing to judge",
 	)
 	if turned := counts("; ", []count{{c.Broke, "broke"}, {c.Fixed, "fixed"}}); turned != "" {
