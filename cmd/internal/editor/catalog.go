@@ -53,7 +53,7 @@ func firstErrors(found *load.Result) map[string]string {
 	out := map[string]string{}
 	for _, p := range found.Problems {
 		if p.Severity == schema.Error && out[p.File] == "" {
-			out[p.File] = problemText(p)
+			out[p.File] = placed(p)
 		}
 	}
 	return out

@@ -67,6 +67,9 @@ func formFields(name string, values definition.Fields) []*formField {
 		f := &formField{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
 		f.widget(s)
 		f.fill(values[name])
+		if f.Widget == pickWidget && f.Value != "" && !slices.Contains(f.Choices, f.Value) {
+			f.Choices = append(slices.Clone(f.Choices), f.Value) // a form that is sent unchanged keeps it
+		}
 		if rows, ok := rowsOf(values[name]); ok {
 			f.fillRows(rows)
 		} else if f.Widget == jsonWidget && f.Value == "" && takesRows(s) {
@@ -251,17 +254,21 @@ var quotedFieldName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
 // attachProblems adds each problem to its field, and returns the problems without one.
 // fieldAt returns the field at a place, and whether the definition begins there, where
 // missing fields are reported.
-func attachProblems(form []*formField, problems []schema.Problem, fieldAt func(schema.Position) (name string, isFirst bool)) []string {
+func attachProblems(form []*formField, problems []schema.Problem, fieldAt locator) []string {
 	var rest []string
 	for _, p := range problems {
 		said := problemText(p)
+		if len(form) == 0 {
+			rest = append(rest, placed(p))
+			continue
+		}
 		name, isFirst := fieldAt(p.Position)
 		if found := quotedFieldName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *formField) bool { return f.Name == found[1] }) {
 			name = found[1]
 		}
 		at := slices.IndexFunc(form, func(f *formField) bool { return f.Name == name })
 		if at < 0 {
-			rest = append(rest, said)
+			rest = append(rest, placed(p))
 			continue
 		}
 		if form[at].Problem != "" {

@@ -96,7 +96,17 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	if fields, ok := v.fieldsOf(doc); ok {
 		v.Token, v.Fields = access.FormToken(w, r), formFields(doc.Definition(v.Item), fields)
 	}
-	return v.page(), nil
+	v.Refused = http.StatusOK // nothing was sent
+	err = s.showFormErrors(r, v, doc)
+	return v.page(), err
+}
+
+// showFormErrors adds the errors of the stored file to the form of one of its definitions.
+func (s *Store) showFormErrors(r *http.Request, v *sheet, doc *definition.Document) error {
+	if v.New {
+		return nil
+	}
+	return s.showErrors(r.Context(), v, func(text []byte) locator { return definition.Locate(doc, v.Item, text) })
 }
 
 // submitForm checks or saves the form of a file.
@@ -125,11 +135,15 @@ func (s *Store) submitForm(w http.ResponseWriter, r *http.Request) (page, error)
 		if err := s.writeForm(r, v, doc, fields, changed); err != nil {
 			return page{}, err
 		}
-	case sent.Get("action") != "save" && sent.Get("action") != "preview":
 	case v.New || v.Item == definition.NewItem:
-		v.Errors = append(v.Errors, doc.Needs(v.Item, fields))
+		if as := sent.Get("action"); as == "save" || as == "preview" {
+			v.Errors = append(v.Errors, doc.Needs(v.Item, fields))
+		}
 	default:
 		v.Unchanged = true
+		if err := s.showFormErrors(r, v, doc); err != nil {
+			return page{}, err
+		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		writeAnswer(w, http.StatusOK, v.messages())

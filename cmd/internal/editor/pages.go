@@ -318,10 +318,14 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	v.Token, v.Fields = access.FormToken(w, r), formFields(definitionOf[v.Kind], entry.Fields)
 	if !v.New {
-		v.Duplicate = s.copyOf(v.Kind, v.ID)
+		v.Duplicate, v.Refused = s.copyOf(v.Kind, v.ID), http.StatusOK // nothing was sent
+		err = s.showErrors(r.Context(), v, locateWhole)
 	}
-	return v.page(), nil
+	return v.page(), err
 }
+
+// locateWhole is the locator of a file with one definition of the domain format.
+func locateWhole(text []byte) locator { return definition.Locate(nil, "", text) }
 
 // Address returns the page of the sheet below the root of the pages. Forms are sent to it, so
 // that a reader who loads the page again gets the form.
@@ -370,6 +374,9 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 	e := edit{kind: v.Kind, id: v.ID, mode: parseMode(sent.Get("action")), copy: v.Copy}
 	v.Token = access.FormToken(w, r)
 	v.Fields, e.fields = readForm(definitionOf[v.Kind], old.Fields, sent)
+	if !v.New {
+		v.Duplicate = s.copyOf(v.Kind, v.ID)
+	}
 	if sent.Get("action") == "remove" && !v.New {
 		return s.removed(r.Context(), v, sent.Has("sure"))
 	}
@@ -391,7 +398,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 			v.File = entry.File
 		}
 		if why := problemsOf(err); why != nil {
-			v.Errors = append(v.Errors, attachProblems(v.Fields, why, definition.Locate(nil, "", entry.text))...)
+			v.Errors = append(v.Errors, attachProblems(v.Fields, why, locateWhole(entry.text))...)
 		}
 		if err == nil && !isDry {
 			v.ID, v.Version, v.New, v.Copy = entry.ID, entry.Version, false, ""
@@ -399,6 +406,11 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 				v.Fields = formFields(definitionOf[v.Kind], entry.Fields) // an id was made
 			}
 			v.Duplicate = s.copyOf(v.Kind, v.ID)
+		}
+		if err == nil && len(written.Files) == 0 {
+			if err := s.showErrors(r.Context(), v, locateWhole); err != nil {
+				return page{}, err
+			}
 		}
 	}
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
@@ -477,7 +489,7 @@ func (s *Store) removed(ctx context.Context, v *sheet, isSure bool) (page, error
 
 // openFile shows the text of a file of definitions, in any format.
 func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := &sheet{Path: r.URL.Query().Get("path"), Token: access.FormToken(w, r), New: true}
+	v := &sheet{Path: r.URL.Query().Get("path"), File: r.URL.Query().Get("path"), Token: access.FormToken(w, r), New: true}
 	format := r.URL.Query().Get("format")
 	switch {
 	case v.Path == "":
@@ -506,7 +518,9 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	case len(data) > maxText:
 		return page{}, refuse("%s is too large for a form; change it in an editor", v.Path)
 	default:
-		v.Text, v.Version, v.New = string(data), contentVersion(data), false
+		v.Text, v.Version, v.New, v.Refused = string(data), contentVersion(data), false, http.StatusOK // nothing was sent
+		err = s.showErrors(r.Context(), v, nil)
+		return v.textPage(), err
 	}
 	return v.textPage(), nil
 }
@@ -551,15 +565,18 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 
 // submitFile checks or saves the text of a file.
 func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := &sheet{Path: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Copy: r.PostForm.Get("copy"), Token: access.FormToken(w, r)}
+	v := &sheet{Path: r.PostForm.Get("path"), File: r.PostForm.Get("path"), Version: r.PostForm.Get("version"), Copy: r.PostForm.Get("copy"), Token: access.FormToken(w, r)}
 	v.Text, v.isTyped = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"), true
 	action := r.PostForm.Get("action")
 	written, err := s.saveText(r.Context(), v, parseMode(action))
 	if err := v.result(written, err, parseMode(action)); err != nil {
 		return page{}, err
 	}
-	for _, p := range problemsOf(err) {
-		v.Errors = append(v.Errors, "line "+strconv.Itoa(p.Line)+": "+p.Message+"; "+p.Hint)
+	v.Errors = append(v.Errors, attachProblems(nil, problemsOf(err), nil)...)
+	if err == nil && len(written.Files) == 0 {
+		if err := s.showErrors(r.Context(), v, nil); err != nil {
+			return page{}, err
+		}
 	}
 	if v.Saved != nil {
 		v.Version, v.Copy = contentVersion([]byte(v.Text)), ""

@@ -232,7 +232,7 @@ func TestFilesOfOtherFormats(t *testing.T) {
 	_, page := r.ask("/settings/file?path=test_definitions/chat.yaml", nil)
 	r.has(page, "# kept")
 	status, wrong := r.ask("/settings/file", r.form(page, url.Values{"text": {"name: Chat\nmax_turns: soon\n"}, "action": {"save"}}))
-	r.has(wrong, "line 2: ", "max_turns: soon")
+	r.has(wrong, "line 2, column 1", "max_turns: soon")
 	if status != 400 || !strings.Contains(r.file("test_definitions/chat.yaml"), "initial_message") {
 		t.Errorf("%d: a wrong text is saved", status)
 	}

@@ -168,3 +168,57 @@ func TestRemovingWhatIsUsed(t *testing.T) {
 		t.Errorf("a domain with tests is answered with %d: %s", status, heading(said))
 	}
 }
+
+// TestErrorsOfAStoredFile are on its page before anything is sent, after a save that changes
+// nothing, and with their place in the list of tests.
+func TestErrorsOfAStoredFile(t *testing.T) {
+	const at = "test_definitions/"
+	files := map[string]string{
+		at + "chat.yaml":        "name: Chat\ninitial_message: hi\nmax_turns: soon\n",
+		at + "torn.yaml":        "name: Torn\ninitial_message: [hi\n",
+		at + "list.yaml":        "- name: One\n  initial_message: hi\n- name: Two\n  initial_message: hi\n  difficulty: simple\n",
+		at + "math/domain.json": mathFiles[at+"math/domain.json"],
+		at + "math/level_1/sum.json": `{"id": "math_sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": "2"},
+  "weight": -1}`,
+	}
+	for _, tt := range []struct{ name, page, says string }{
+		{"a form", "/settings/form?format=testcase&path=" + at + "chat.yaml", `<li data-of="max_turns"><a href="#in-max_turns">max turns</a>: <span>`},
+		{"one of a list", "/settings/form?format=testcase&item=1&path=" + at + "list.yaml", `<li data-of="difficulty"><a href="#in-difficulty">`},
+		{"its neighbour", "/settings/form?format=testcase&item=0&path=" + at + "list.yaml", "<p>line 5, column "},
+		{"the domain format", "/settings/edit?kind=test&id=math_sum", `<li data-of="weight"><a href="#in-weight">weight</a>: <span>`},
+		{"a text", "/settings/file?path=" + at + "chat.yaml", "<p>line 3, column 12: "},
+		{"a text that is not YAML", "/settings/file?path=" + at + "torn.yaml", "<p>line "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReader(t, files)
+			status, page := r.ask(tt.page, nil)
+			r.has(page, tt.says)
+			if status != 200 {
+				t.Errorf("reading the page is answered with %d", status)
+			}
+			_, saved := r.ask(r.action(page), r.form(page, url.Values{"action": {"save"}}))
+			r.has(saved, tt.says)
+			r.script = true
+			_, said := r.ask(r.action(page), r.form(page, url.Values{"action": {"check"}}))
+			r.script = false
+			hasNot(t, said, `"fields": {},`+"\n  \"errors\": []")
+		})
+	}
+	r := newReader(t, files)
+	_, list := r.ask("/tests", nil)
+	r.has(list, `<div class="problem small">line 3, column 12: `)
+	_, page := r.ask("/settings/form?format=testcase&path="+at+"list.yaml", nil)
+	r.has(page, "<p>line 5, column ")
+}
+
+// TestProblemsAtTheTop: a form that is not saved names its fields with problems before them,
+// and still links to its copy.
+func TestProblemsAtTheTop(t *testing.T) {
+	r := newReader(t, mathFiles)
+	_, page := r.ask("/settings/edit?kind=test&id=math_sum", nil)
+	hasNot(t, page, "data-summary")
+	_, one := r.ask(r.action(page), r.form(page, url.Values{"f.weight": {"-1"}, "action": {"save"}}))
+	r.has(one, "<b>1 problem</b>", `<a href="#in-weight">weight</a>`, `id="in-weight"`, ">Duplicate</a>")
+	_, two := r.ask(r.action(page), r.form(page, url.Values{"f.weight": {"-1"}, "f.expected.key.0": {""}, "action": {"save"}}))
+	r.has(two, "problem", `<a href="#in-expected">expected</a>`, `<fieldset id="in-expected"`)
+}

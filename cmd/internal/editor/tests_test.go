@@ -116,7 +116,7 @@ func TestTextOfSkills(t *testing.T) {
 	r := newReader(t, skillFiles)
 	_, page := r.ask("/settings/file?path="+file, nil)
 	status, wrong := r.ask("/settings/file", r.form(page, url.Values{"text": {`{"skill_name": "notes", "evals": [{"id": 1, "expectations": ["It is noted"]}]}`}, "action": {"save"}}))
-	r.has(wrong, "line 1:", "prompt")
+	r.has(wrong, "line 1, column ", "prompt")
 	if status != 400 || r.file(file) != skillFiles[file] {
 		t.Errorf("status %d, want 400, and the file as it was: %s", status, r.file(file))
 	}

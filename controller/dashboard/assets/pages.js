@@ -72,6 +72,17 @@
           if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
         }
       }
+      const summary = document.querySelector("[data-summary]");
+      if (summary) {
+        let left = 0;
+        for (const row of summary.querySelectorAll("[data-of]")) {
+          const text = say.fields[row.dataset.of] || "";
+          row.hidden = !text;
+          if (text) { left++; row.querySelector("span").textContent = text.split("\n")[0]; }
+        }
+        summary.hidden = left === 0;
+        summary.querySelector("b").textContent = left === 1 ? "1 problem" : `${left} problems`;
+      }
       const box = document.querySelector("[data-errors]");
       if (!box) return;
       box.hidden = say.errors.length === 0;
