@@ -71,7 +71,7 @@ func printHistories(a *App, h report.CaseHistory) error {
 func printHistory(a *App, h report.CaseHistory, name string) error {
 	found, ok := h[name]
 	if !ok {
-		hint := suggest.DidYouMean(name, h.Names())
+		hint := suggest.Case(name, h.Names())
 		if hint == "" {
 			hint = "gavel history lists the cases that were"
 		}

@@ -48,3 +48,17 @@ func TestList(t *testing.T) {
 		t.Errorf("with a definition that is invalid: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
+
+// TestTheLastPartOfAKey is taken for the keys that end with it, wherever a case is named.
+func TestTheLastPartOfAKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": mistakeConfig, mistakeFile: listedFile})
+	gavel(t, dir, "run")
+	for _, command := range []string{"explain", "run", "plan", "list", "history"} {
+		if stdout, stderr, code := gavel(t, dir, command, "window"); code != ExitUsage || !strings.Contains(stderr, "did you mean `refund#window`?") {
+			t.Errorf("%s: exit code %d\n%s%s", command, code, stdout, stderr)
+		}
+	}
+}

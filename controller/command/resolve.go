@@ -82,7 +82,7 @@ func (l *poll) run(c *ledger.Command) string {
 			return ""
 		}
 	}
-	return strings.TrimSuffix("no case has such a key; "+suggest.DidYouMean(c.Argument, l.names()), "; ")
+	return strings.TrimSuffix("no case has such a key; "+suggest.Case(c.Argument, l.names()), "; ")
 }
 
 func (l *poll) rerun(c *ledger.Command) string {
@@ -176,7 +176,7 @@ func (l *poll) find(c *ledger.Command) (refused string) {
 	}
 	if found == "" {
 		name, _, _ := strings.Cut(strings.ReplaceAll(said, "`", ""), " ")
-		return strings.TrimSuffix(fmt.Sprintf("unknown case %q; %s", name, suggest.DidYouMean(name, l.names())), "; ")
+		return strings.TrimSuffix(fmt.Sprintf("unknown case %q; %s", name, suggest.Case(name, l.names())), "; ")
 	}
 	c.Cases = []string{found}
 	return ""

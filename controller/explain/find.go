@@ -42,6 +42,6 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 			return plan.Row{}, fmt.Errorf("the definition of %s is invalid: %s", key, problem)
 		}
 	}
-	hint := suggest.DidYouMean(key, slices.Collect(maps.Keys(known)))
+	hint := suggest.Case(key, slices.Collect(maps.Keys(known)))
 	return plan.Row{}, fmt.Errorf("unknown case %q; %s", key, strings.TrimSpace(hint+" gavel list lists all"))
 }

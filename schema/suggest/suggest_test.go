@@ -44,3 +44,24 @@ func TestNearest(t *testing.T) {
 		t.Errorf("of two equally near candidates Nearest took %q", got)
 	}
 }
+
+// TestCase asks for keys by their last part.
+func TestCase(t *testing.T) {
+	keys := []string{"refunds#window", "refunds#late", "returns#late", "a/x", "b/x", "c/x", "d/x", "talk/level_1/hello", "talk#tone @ bot", "talk#tone @ other"}
+	for _, tt := range []struct{ name, want string }{
+		{"window", "did you mean `refunds#window`?"},
+		{"hello", "did you mean `talk/level_1/hello`?"},
+		{"late", "did you mean `refunds#late` or `returns#late`?"},
+		{"tone", "did you mean `talk#tone @ bot` or `talk#tone @ other`?"},
+		{"x", ""}, // too many
+		{"refunds#windw", "did you mean `refunds#window`?"},
+		{"", ""},
+	} {
+		if got := suggest.Case(tt.name, keys); got != tt.want {
+			t.Errorf("Case(%q) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got, want := suggest.Case("x", []string{"c/x", "a/x", "b/x"}), "did you mean `a/x`, `b/x` or `c/x`?"; got != want {
+		t.Errorf("of three: %q, want %q", got, want)
+	}
+}
