@@ -41,11 +41,11 @@ func listCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, 
 	if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
 		return err
 	}
-	history, err := maintenance.Histories(ctx, store, report.HistoryRuns, nil)
+	history, errors, err := maintenance.HistoriesWithErrors(ctx, store, report.HistoryRuns)
 	if err != nil {
 		return err
 	}
-	list := controller.Redacted(prepared, report.NewCaseList(prepared.Plan, history))
+	list := controller.Redacted(prepared, report.NewCaseList(prepared.Plan, history, errors))
 	if a.JSON {
 		err = a.Print(list)
 	} else {

@@ -49,6 +49,41 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestListOfErrors says error of a case whose last run ended in one, until it is judged. A
+// case that never ran is not run, and one that was not run again keeps its end.
+func TestListOfErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	const away = "  - {id: away, input: hi, execution: {target: away}, checks: [{contains: hello}]}\n"
+	config := func(target string) string {
+		return mistakeConfig + "  away: " + target + "\ndefault_target: bot\n"
+	}
+	const broken, works = "{provider: command, argv: [shh]}", `{provider: mock, replies: [{reply: hello!}]}`
+	says := func(want string) {
+		t.Helper()
+		if stdout, stderr, code := gavel(t, dir, "list"); code != ExitPass || stdout != "test_definitions/refund.yaml\n"+want {
+			t.Errorf("exit code %d\n%s%s\nwant\n%s", code, stdout, stderr, want)
+		}
+	}
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": config(broken), mistakeFile: listedFile + away})
+	gavel(t, dir, "run", "--sandbox", "off", "refund#away", "refund#window")
+	const ended = "  error       –     refund#away    away\n  not run     –     refund#other   bot\n  pass        1.00  refund#window  bot\n3 cases, 1 judged, 1 ended in an error\n"
+	says(ended)
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": config("{provider: openai, model: m, api_key_env: NO_SUCH_KEY}")})
+	gavel(t, dir, "run", "--sandbox", "off", "refund#away", "refund#window") // the key is missing, so away is not run
+	says(ended)
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": config(works)})
+	gavel(t, dir, "run", "--sandbox", "off", "refund#away")
+	const passed = "  pass        1.00  refund#away    away\n  not run     –     refund#other   bot\n  pass        1.00  refund#window  bot\n3 cases, 2 judged\n"
+	says(passed)
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": config(broken)})
+	gavel(t, dir, "run", "--sandbox", "off", "--fresh", "refund#away", "refund#window")
+	says(ended)
+	gittest.Commit(t, dir, map[string]string{"gavel.yaml": config(works)})
+	says(passed) // the verdict of these files is stored
+}
+
 // TestTheLastPartOfAKey is taken for the keys that end with it, wherever a case is named.
 func TestTheLastPartOfAKey(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,18 @@ import (
 // A run rejected by keep does not count; nil keeps all. The error is the ledger's, or
 // about an unreadable report.
 func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool) (report.CaseHistory, error) {
+	return historiesWithErrors(ctx, store, limit, keep, nil)
+}
+
+// HistoriesWithErrors is Histories of all runs, with the cases whose last run ended in an
+// error.
+func HistoriesWithErrors(ctx context.Context, store *ledger.Ledger, limit int) (report.CaseHistory, report.CaseErrors, error) {
+	errors := report.CaseErrors{}
+	out, err := historiesWithErrors(ctx, store, limit, nil, errors)
+	return out, errors, err
+}
+
+func historiesWithErrors(ctx context.Context, store *ledger.Ledger, limit int, keep func(ledger.Run) bool, errors report.CaseErrors) (report.CaseHistory, error) {
 	runs, err := store.Runs(ctx, limit)
 	if err != nil {
 		return nil, err
@@ -32,7 +44,7 @@ func Histories(ctx context.Context, store *ledger.Ledger, limit int, keep func(l
 		if err != nil {
 			return nil, err
 		}
-		if err := out.Add(report.HistoryRun{ID: r.ID, Head: r.Head, PullRequest: r.PullRequest, Finished: r.Finished, Report: full.Report}); err != nil {
+		if err := out.AddWithErrors(report.HistoryRun{ID: r.ID, Head: r.Head, PullRequest: r.PullRequest, Finished: r.Finished, Report: full.Report}, errors); err != nil {
 			return nil, err
 		}
 	}

@@ -33,6 +33,15 @@ type PastJudgement struct {
 // stored runs with [CaseHistory.Add], the oldest first.
 type CaseHistory map[string][]PastJudgement
 
+// A PastError is the end of a case in an error, with the reason if it was stored.
+type PastError struct {
+	At    time.Time
+	Error *string
+}
+
+// CaseErrors maps the names of the cases whose last run ended in an error to it.
+type CaseErrors map[string]PastError
+
 // HistoryRuns is the number of newest runs in a history.
 const HistoryRuns = 50
 
@@ -58,14 +67,24 @@ type HistoryRun struct {
 // Add adds the judgements of a run that is later than all before. A report that cannot be
 // read is an error.
 func (h CaseHistory) Add(r HistoryRun) error {
+	return h.AddWithErrors(r, nil)
+}
+
+// AddWithErrors is Add, and puts the cases that ended in an error into errors, or takes out
+// the judged ones. A case that was not run keeps its last end.
+func (h CaseHistory) AddWithErrors(r HistoryRun, errors CaseErrors) error {
 	rows, err := ReadRows(r.Report)
 	if err != nil {
 		return fmt.Errorf("report of run %s: %w", r.ID, err)
 	}
 	for _, x := range rows {
+		if errors != nil && x.failed() {
+			errors[x.Name()] = PastError{At: r.Finished, Error: x.Error}
+		}
 		if !x.judged() {
 			continue
 		}
+		delete(errors, x.Name())
 		name := x.Name()
 		before := h[name]
 		h[name] = append(before, PastJudgement{
@@ -123,6 +142,11 @@ func (x StoredRow) Name() string {
 		return x.Key + " @ " + x.Target
 	}
 	return x.Key
+}
+
+// failed reports whether the case was run and ended in an error.
+func (x StoredRow) failed() bool {
+	return (x.Action == plan.Run || x.Action == plan.Rejudge || x.Action == plan.Redecide) && x.Verdict != nil && *x.Verdict == verdict.Error
 }
 
 func (x StoredRow) judged() bool {

@@ -23,14 +23,16 @@ type ListedCase struct {
 	Line    int    `json:"line"`
 	// Skip is why the case is not judged; empty for an active case.
 	Skip string `json:"skip,omitempty"`
-	// Verdict, Score and JudgedAt are of the last judgement; nil if there is none.
+	// Verdict, Score and JudgedAt are of the last judgement; nil if there is none. A case
+	// whose last run ended in an error has that verdict, and Error is the reason.
 	Verdict  *verdict.Verdict `json:"verdict"`
 	Score    *float64         `json:"score"`
 	JudgedAt *time.Time       `json:"judged_at"`
+	Error    *string          `json:"error,omitempty"`
 }
 
 // NewCaseList returns the cases of a plan's head, in its order.
-func NewCaseList(p *plan.Plan, history CaseHistory) CaseList {
+func NewCaseList(p *plan.Plan, history CaseHistory, errors CaseErrors) CaseList {
 	list := CaseList{Cases: []ListedCase{}}
 	for _, r := range p.Rows {
 		if r.Head == nil || r.ControlOf != "" {
@@ -46,6 +48,10 @@ func NewCaseList(p *plan.Plan, history CaseHistory) CaseList {
 		if judged := history[c.Name]; len(judged) > 0 {
 			last := judged[len(judged)-1]
 			c.Verdict, c.Score, c.JudgedAt = &last.Verdict, last.Score, &last.At
+		}
+		if last, ok := errors[c.Name]; ok && r.Action != plan.Reuse { // reuse: these files have a verdict
+			failed := verdict.Error
+			c.Verdict, c.Score, c.JudgedAt, c.Error = &failed, nil, &last.At, last.Error
 		}
 		list.Cases = append(list.Cases, c)
 	}

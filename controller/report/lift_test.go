@@ -111,7 +111,7 @@ func TestLiftDecidesNothing(t *testing.T) {
 // TestControlsAreNotListed among the cases of a plan.
 func TestControlsAreNotListed(t *testing.T) {
 	c := &schema.CaseInfo{Key: "a"}
-	list := NewCaseList(&plan.Plan{Rows: []plan.Row{{Key: "a", Head: c}, {Key: plan.ControlKey("a"), Head: c, ControlOf: "a"}}}, nil)
+	list := NewCaseList(&plan.Plan{Rows: []plan.Row{{Key: "a", Head: c}, {Key: plan.ControlKey("a"), Head: c, ControlOf: "a"}}}, nil, nil)
 	if len(list.Cases) != 1 || list.Cases[0].Key != "a" {
 		t.Errorf("listed: %+v", list.Cases)
 	}

@@ -17,10 +17,14 @@ const listColumns = 2 + len(verdict.Borderline) + 2 + 4 + 2
 // in full and the target, which is in a line of its own where both are too wide.
 func Cases(w io.Writer, list report.CaseList, o Options) error {
 	p := newPage(o)
-	width, judged := 0, 0
+	width, judged, failed := 0, 0, 0
 	for _, c := range list.Cases {
 		width = max(width, textfmt.Columns(textfmt.Line(c.Name)))
-		if c.Verdict != nil {
+		switch {
+		case c.Verdict == nil:
+		case *c.Verdict == verdict.Error:
+			failed++
+		default:
 			judged++
 		}
 	}
@@ -33,7 +37,11 @@ func Cases(w io.Writer, list report.CaseList, o Options) error {
 		}
 		p.listed(c, width)
 	}
-	p.paragraph(margin{}, fmt.Sprintf("%s, %s judged", textfmt.Count(len(list.Cases), "case"), textfmt.Int(int64(judged))), bold)
+	said := fmt.Sprintf("%s, %s judged", textfmt.Count(len(list.Cases), "case"), textfmt.Int(int64(judged)))
+	if failed > 0 {
+		said += fmt.Sprintf(", %s ended in an error", textfmt.Int(int64(failed)))
+	}
+	p.paragraph(margin{}, said, bold)
 	return p.writeTo(w)
 }
 
