@@ -103,7 +103,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 	var pages *editor.Store
 	site := dashboard.New(dashboard.Config{
 		Ledger: store, Hide: hide, Title: filepath.Base(w.Repo.Root()), Board: runner.board,
-		Edit: editor.FilePage, Run: editor.RunPath,
+		Edit: editor.CasePage, Run: editor.RunPath,
 		Links: func(*http.Request) []dashboard.Link {
 			links := []dashboard.Link{{Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}}
 			if pages.HasChanges() {

@@ -306,7 +306,7 @@ func (s *Site) definition(ctx context.Context, run *stored, row *report.Row) def
 		return out
 	}
 	if s.cfg.Edit != nil {
-		out.Edit = s.cfg.Root + s.cfg.Edit(row.File)
+		out.Edit = s.cfg.Root + s.cfg.Edit(row.File, row.Key)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	first := 0

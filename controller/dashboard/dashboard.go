@@ -32,8 +32,8 @@ type Config struct {
 	// Files opens the files of a commit, or of the working tree, so that definitions
 	// are shown. Defaults to showing none.
 	Files func(ctx context.Context, commit string) (fs.FS, error)
-	// Edit returns the address below Root where a definition is edited. Defaults to none.
-	Edit func(file string) string
+	// Edit returns the address below Root where a case of a file is edited. Defaults to none.
+	Edit func(file, key string) string
 	// Run is the path below Root of a form that runs the case in its field "key". Defaults
 	// to none.
 	Run string

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -23,6 +24,33 @@ func (s *Store) fileURL(file, format string) string {
 		return s.address("/settings/file", "path", file)
 	}
 	return s.address("/settings/form", "path", file, "format", format)
+}
+
+// formOfCase returns the form of the definition of a case. ok is false for a case without one.
+func (s *Store) formOfCase(ctx context.Context, file, key string) (form string, ok bool, err error) {
+	if key == "" {
+		return "", false, nil
+	}
+	_, found, err := s.cases(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, f := range found.Files {
+		if f.File != file || !slices.Contains(formats, f.Format) || !definition.Formed(file) {
+			continue
+		}
+		at := slices.IndexFunc(f.Tests, func(c *schema.CaseInfo) bool { return c.Key == key })
+		data, err := schema.ReadFile(s.files, file, maxText)
+		if at < 0 || err != nil {
+			return "", false, nil //nolint:nilerr // the page of the text says it
+		}
+		doc, ok := definition.Open(file, f.Format, data)
+		if !ok {
+			return "", false, nil
+		}
+		return s.address("/settings/form", "path", file, "format", f.Format, "item", doc.ItemAt(f.Tests[at].Origin)), true, nil
+	}
+	return "", false, nil
 }
 
 // formOf returns the sheet and the content of the file that parameters name. ok is false

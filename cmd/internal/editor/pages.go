@@ -110,8 +110,11 @@ func (s *Store) writePage(w http.ResponseWriter, r *http.Request, p page, around
 	around(w, r, framed)
 }
 
-// FilePage returns the address of the page that edits a file, below the root of the pages.
-func FilePage(file string) string { return definition.PathWithQuery("/settings/file", "path", file) }
+// CasePage returns the address of the page that edits a case of a file, below the root of the
+// pages.
+func CasePage(file, key string) string {
+	return definition.PathWithQuery("/settings/file", "path", file, "case", key)
+}
 
 // address returns the path of a page with its parameters.
 func (s *Store) address(path string, pairs ...string) string {
@@ -504,6 +507,12 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	defer end()
 	if err := s.isDefinition(r.Context(), v.Path); err != nil {
+		return page{}, err
+	}
+	if form, ok, err := s.formOfCase(r.Context(), v.Path, r.URL.Query().Get("case")); err != nil || ok {
+		if ok {
+			http.Redirect(w, r, form, http.StatusSeeOther)
+		}
 		return page{}, err
 	}
 	data, err := fs.ReadFile(s.files, v.Path)

@@ -222,3 +222,31 @@ func TestProblemsAtTheTop(t *testing.T) {
 	_, two := r.ask(r.action(page), r.form(page, url.Values{"f.weight": {"-1"}, "f.expected.key.0": {""}, "action": {"save"}}))
 	r.has(two, "problem", `<a href="#in-expected">expected</a>`, `<fieldset id="in-expected"`)
 }
+
+// TestEditOfOneCase leads from the list of tests to the form of the case, whatever its file
+// is.
+func TestEditOfOneCase(t *testing.T) {
+	for _, tt := range []struct{ file, format, text, item string }{
+		{"list.yaml", "testcase", "# Two.\n- name: One\n  initial_message: hi\n\n- # The other.\n  name: Two\n  initial_message: ho\n", "1"},
+		{"list.json", "testcase", `[{"name": "One", "initial_message": "hi"}, {"name": "Two", "initial_message": "ho"}]`, "1"},
+		{"list.jsonl", "testcase", `{"name": "One", "initial_message": "hi"}` + "\n\n" + `{"name": "Two", "initial_message": "ho"}` + "\n", "1"},
+		{"shop.yaml", "evalcase", "evalcases:\n  - id: One\n    input: Hi\n    expected_outcome: It greets.\n  - id: Two\n    input: Bye\n    expected_outcome: It ends.\n", "1"},
+		{"shop.json", "evalcase", `{"description": "x", "evalcases": [{"id": "One", "input": "Hi", "expected_outcome": "a"},
+  {"id": "Two", "input": "Bye", "expected_outcome": "b"}]}`, "1"},
+	} {
+		t.Run(tt.file, func(t *testing.T) {
+			r := newReader(t, map[string]string{"test_definitions/" + tt.file: tt.text})
+			_, list := r.ask("/tests", nil)
+			for name, item := range map[string]string{"One": "0", "Two": tt.item} {
+				_, page := r.ask(r.link(list, name), nil)
+				r.has(page, `name="item" value="`+item+`"`, `name="format" value="`+tt.format+`"`)
+				if got, want := heading(page), "Change "+tt.format+" "+name; got != want {
+					t.Errorf("the page of %s is %q, want %q", name, got, want)
+				}
+			}
+		})
+	}
+	r := newReader(t, map[string]string{"test_definitions/list.yaml": "- name: One\n  initial_message: hi\n- name: Two\n  initial_message: ho\n"})
+	_, page := r.ask(CasePage("test_definitions/list.yaml", "gone#three"), nil)
+	r.has(page, `id="in-text"`)
+}

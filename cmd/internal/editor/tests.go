@@ -276,6 +276,9 @@ func (l testList) file(f chosenFile, token string) testFile {
 			Name: textfmt.Clip(textfmt.Line(l.title(c)), 160), Case: c.Key, Key: textfmt.Line(c.Key), Target: textfmt.Line(l.target(c)),
 			Kind: kind, Icon: cmp.Or(html.Icons[kind], "·"), Disabled: textfmt.Line(c.Skip), Edit: out.Edit,
 		}
+		if len(f.Tests) > 1 && slices.Contains(formats, f.Format) {
+			row.Edit = l.store.cfg.Root + CasePage(f.File, c.Key)
+		}
 		if last, ok := l.last(c); ok {
 			row.Score, row.URL, row.When = textfmt.Score(last.Score, 2), last.URL, last.At.UTC().Format("2006-01-02 15:04")
 		}

@@ -248,7 +248,7 @@ func (p *portal) house(repo serve.RepositoryView) *house {
 	}
 	h := &house{id: repo.ID, root: root, mux: http.NewServeMux()}
 	site := dashboard.New(dashboard.Config{
-		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Streams: p.cfg.Streams, Files: files, Edit: editor.FilePage,
+		Ledger: p.cfg.Ledger, Repository: repo.Known, Hide: p.cfg.Hide, Root: root, Home: "/", Title: repo.Known, Board: p.cfg.Board, Streams: p.cfg.Streams, Files: files, Edit: editor.CasePage,
 		Links: func(r *http.Request) []dashboard.Link {
 			return []dashboard.Link{{Path: "/pulls", Text: "Pull requests"}, {Path: editor.TestsPath, Text: "Tests"}, {Path: "/settings", Text: "Settings"}, signLink(r)}
 		},

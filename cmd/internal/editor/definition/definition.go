@@ -10,8 +10,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
@@ -171,6 +174,49 @@ func (d *Document) Name(item string) string {
 		return ""
 	}
 	return nameOf(d.items[n], n)
+}
+
+// ItemAt returns the item of the list at a place in the file; empty for a file without a list
+// and for a place before it.
+func (d *Document) ItemAt(p schema.Position) string {
+	var until int // how many items begin at the place or before it
+	if isYAML(d.file) {
+		until = d.itemsUntil(p)
+	} else {
+		until = sort.Search(len(d.items), func(n int) bool { return d.isAfter(n, p) })
+	}
+	if until == 0 {
+		return ""
+	}
+	return strconv.Itoa(until - 1)
+}
+
+// isAfter reports whether an item of a list in JSON or JSONL begins after a place.
+func (d *Document) isAfter(n int, p schema.Position) bool {
+	if isLines(d.file) {
+		return lineOf(bytes.SplitAfter(d.data, []byte("\n")), strconv.Itoa(n))+1 > p.Line
+	}
+	from, _, err := d.span(strconv.Itoa(n))
+	return err != nil || from > offsetOf(d.data, p)
+}
+
+// itemsUntil counts the items of a list in YAML that begin at a place or before it.
+func (d *Document) itemsUntil(p schema.Position) int {
+	var file yaml.Node
+	if yaml.Unmarshal(d.data, &file) != nil || len(file.Content) == 0 {
+		return 0
+	}
+	list := file.Content[0]
+	if d.object != nil {
+		list = valueOf(list, d.list)
+	}
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return 0
+	}
+	return sort.Search(len(list.Content), func(n int) bool {
+		at := list.Content[n]
+		return at.Line > p.Line || at.Line == p.Line && at.Column > p.Column
+	})
 }
 
 // nameOf returns the name of a definition for people.
