@@ -102,7 +102,7 @@ func TestUI(t *testing.T) {
 	if edit == nil {
 		t.Fatalf("the page of the case does not lead to an editor:\n%s", page)
 	}
-	if status, text := read(t, base+edit[1]); status != 200 || !strings.Contains(text, "sorry") {
+	if status, text := read(t, base+strings.ReplaceAll(edit[1], "&amp;", "&")); status != 200 || !strings.Contains(text, "sorry") {
 		t.Errorf("the editor of the definition is %d:\n%s", status, text)
 	}
 }

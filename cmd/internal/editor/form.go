@@ -234,13 +234,38 @@ func readForm(name string, old definition.Fields, sent url.Values) ([]*formField
 		}
 		f.Value = value
 		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {
-			f.Problem = "the value is not JSON: " + jsonProblem(value) + "; write an object such as {\"answer\": \"105\"}, or a text in double quotes"
+			f.Problem = "the value is not JSON: " + jsonProblem(value) + "; write " + f.example(def.Fields[f.Name])
 		}
 		if read := f.read(def.Fields[f.Name]); !definition.EqualJSON(read, old[f.Name]) {
 			out[f.Name] = read
 		}
 	}
 	return form, out
+}
+
+// example returns JSON that fits the field, in words of a repair.
+func (f *formField) example(s *shape.Shape) string {
+	hasObject := slices.Contains(s.Kinds, shape.Object) || len(s.Kinds) == 0
+	isList := slices.Contains(s.Kinds, shape.List) && (s.Elem == nil || slices.Contains(s.Elem.Kinds, shape.Object) || len(s.Elem.Kinds) == 0)
+	out := "a list such as [\"one\", \"two\"]"
+	switch {
+	case slices.Contains([]string{"evalcases", "eval_cases", "cases"}, f.Name):
+		return `a list such as [{"id": "greets", "input": "Hi", "expected_outcome": "It greets."}]`
+	case f.Name == "tests":
+		return `a list such as [{"id": "greets", "input": "Hi", "criteria": "It greets."}]`
+	case strings.HasPrefix(f.Name, "expected") && hasObject:
+		out = `an object such as {"answer": "105"}`
+	case f.Name == "input" || f.Name == "user_input" || f.Name == "input_messages":
+		out = `a list such as [{"role": "user", "content": "Hi"}]`
+	case hasObject:
+		out = `an object such as {"key": "value"}`
+	case isList:
+		out = `a list of objects such as [{"key": "value"}]`
+	}
+	if f.Texts {
+		out += ", or a text in double quotes"
+	}
+	return out
 }
 
 // hasFieldProblem reports whether a field has a problem.

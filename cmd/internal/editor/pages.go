@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 //go:embed pages/*.tmpl
@@ -27,6 +28,7 @@ var pageFiles embed.FS
 // templates returns the templates of the pages.
 func templates(cfg Config) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
+		"sentence": sentence,
 		"root":     func() string { return cfg.Root },
 		"runs":     func() bool { return cfg.Runner != nil },
 		"commits":  func() bool { return cfg.Committer != nil },
@@ -78,6 +80,17 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 			s.writePage(w, r, p, around)
 		})
 	}
+}
+
+// plainWord matches a word of a language, which a path and the name of a field are not.
+var plainWord = lazyregexp.New(`^[a-z]+( |$|[.;,]( |$))`)
+
+// sentence returns a text with a capital letter, unless it begins with a path or a name.
+func sentence(text string) string {
+	if !plainWord.MatchString(text) || strings.HasPrefix(text, "id ") {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // ended ends a sentence with a period, unless it has an end.
@@ -232,6 +245,8 @@ type sheet struct {
 	Fields        []*formField
 	// Text and Path are a file that is changed as a text, or by the fields of its Format.
 	Text, Path, Format string
+	// TextFormat is the format as which a text is read now; empty for none.
+	TextFormat string
 	// isTyped says that the text was typed on the page of a text.
 	isTyped bool
 	// Item is the one of the definitions of the file, and Rows are links to all.
@@ -543,11 +558,21 @@ type fileView struct {
 	Title    string
 	Files    []item
 	Computed bool
+	// Named is the field that differs between two tests of the format, and Disabling is what
+	// disables one; empty if the format has none.
+	Named, Disabling string
 }
+
+// disabling has what disables a test, by format.
+var disabling = map[string]string{schema.DialectDomain: "enabled: false", schema.DialectTestcase: "status: archived"}
+
+// named has the field by which two tests of a file differ, by format. Without a format it is
+// the usual one.
+var named = map[string]string{"": "id", schema.DialectDomain: "id", schema.DialectTestcase: "name", schema.DialectEvalcase: "id"}
 
 func (v *sheet) textPage() page {
 	title := "Change " + v.Path
-	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, definition.Computed(v.Path)}}
+	return page{Template: "settings-file", Title: title, Status: v.page().Status, Body: fileView{v, title, nil, definition.Computed(v.Path), named[v.TextFormat], disabling[v.TextFormat]}}
 }
 
 // isDefinition refuses files that are not below the folders of definitions, unless they are
@@ -587,6 +612,7 @@ func (s *Store) submitFile(w http.ResponseWriter, r *http.Request) (page, error)
 			return page{}, err
 		}
 	}
+	v.TextFormat = cmp.Or(v.TextFormat, written.formats[v.Path])
 	if v.Saved != nil {
 		v.Version, v.Copy = contentVersion([]byte(v.Text)), ""
 	}
@@ -658,5 +684,5 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 		}
 		list = append(list, item{URL: s.fileURL(d.File, d.Format), Text: d.File, Note: cmp.Or(d.Format, "not a definition")})
 	}
-	return page{Template: "settings-file", Title: "Files", Body: fileView{v, "Files of definitions", list, false}}, nil
+	return page{Template: "settings-file", Title: "Files", Body: fileView{v, "Files of definitions", list, false, "", ""}}, nil
 }

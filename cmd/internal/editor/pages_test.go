@@ -295,7 +295,7 @@ func TestAbuseHostileDefinitionsInSettings(t *testing.T) {
 // TestErrorsEndOnce: the page of an error ends its sentence with one sign.
 func TestErrorsEndOnce(t *testing.T) {
 	for text, want := range map[string]string{
-		"the folder is missing": "the folder is missing.</p>", "the folder is missing; is it another one?": "is it another one?</p>", "it is away (try again).": "(try again).</p>",
+		"the folder is missing": "The folder is missing.</p>", "the folder is missing; is it another one?": "is it another one?</p>", "it is away (try again).": "(try again).</p>",
 	} {
 		mux := http.NewServeMux()
 		New(Config{

@@ -42,6 +42,7 @@ func (s *Store) showErrors(ctx context.Context, v *sheet, locate func(text []byt
 	if err != nil {
 		return err
 	}
+	v.TextFormat = formatsOf(found)[v.File]
 	var wrong []schema.Problem
 	for _, p := range found.Snapshot().Problems() {
 		if p.File == v.File && p.Severity == schema.Error {

@@ -250,3 +250,66 @@ func TestEditOfOneCase(t *testing.T) {
 	_, page := r.ask(CasePage("test_definitions/list.yaml", "gone#three"), nil)
 	r.has(page, `id="in-text"`)
 }
+
+// TestSentences: words have a capital letter, paths and names do not.
+func TestSentences(t *testing.T) {
+	for text, want := range map[string]string{
+		"choose a file": "Choose a file", "domain \"x\" has tests": "Domain \"x\" has tests", "greet.yaml is not a file": "greet.yaml is not a file",
+		"gavel.yaml:11:1: error": "gavel.yaml:11:1: error", "domain_id: write one": "domain_id: write one", "weight: write one": "weight: write one",
+		"id \"x\": write letters": "id \"x\": write letters", "test_definitions/a.json exists": "test_definitions/a.json exists", "": "",
+	} {
+		if got := sentence(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	r := newReader(t, mathFiles)
+	_, page := r.ask("/settings/file?path=greet.yaml", nil)
+	r.has(page, "<p>greet.yaml is not a file of definitions")
+}
+
+// TestRepairsOfFields: the example in place of broken JSON fits the field.
+func TestRepairsOfFields(t *testing.T) {
+	r := newReader(t, map[string]string{
+		"test_definitions/shop.yaml":             "evalcases:\n  - id: a\n    input: Hi\n    expected_outcome: It greets.\n",
+		"test_definitions/math/domain.json":      mathFiles["test_definitions/math/domain.json"],
+		"test_definitions/math/level_1/sum.json": `{"id": "math_sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": {"of": 2}}}`,
+	})
+	for _, tt := range []struct{ page, field, says, hasNot string }{
+		{"/settings/form?format=evalcase&path=test_definitions/shop.yaml", "evalcases", "write a list such as [{&#34;id&#34;: &#34;greets&#34;", "105"},
+		{"/settings/form?format=evalcase&item=0&path=test_definitions/shop.yaml", "input", "[{&#34;role&#34;: &#34;user&#34;", "105"},
+		{"/settings/edit?kind=test&id=math_sum", "expected", "an object such as {&#34;answer&#34;: &#34;105&#34;}", "a list"},
+	} {
+		_, page := r.ask(tt.page, nil)
+		_, wrong := r.ask(r.action(page), r.form(page, url.Values{"f." + tt.field: {`[{"id": `}, "action": {"save"}}))
+		_, after, _ := strings.Cut(wrong, `id="say-`+tt.field+`" role="alert">`)
+		said, _, _ := strings.Cut(after, "<")
+		r.has(said, tt.says)
+		hasNot(t, said, tt.hasNot)
+	}
+}
+
+// TestHintsUnderTexts speak of the fields of the format.
+func TestHintsUnderTexts(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/chat.yaml":      mathFiles["test_definitions/chat.yaml"],
+		"test_definitions/promptfoo.yaml": "prompts: ['Hi {{name}}']\nproviders: [bot]\ntests:\n  - vars: {name: Ada}\n    assert:\n      - {type: contains, value: Ada}\n",
+	}
+	for name, text := range skillFiles {
+		files[name] = text
+	}
+	r := newReader(t, files)
+	for file := range files {
+		_, page := r.ask("/settings/file?path="+url.QueryEscape(file), nil)
+		_, hint, _ := strings.Cut(page, "To duplicate a test in this text")
+		switch {
+		case file == "test_definitions/chat.yaml":
+			r.has(hint, "another name", "status: archived")
+			hasNot(t, hint, "enabled")
+		case strings.HasSuffix(file, "promptfoo.yaml") || strings.HasSuffix(file, "notes/evals/evals.json"):
+			if !strings.Contains(hint, "quarantine") {
+				t.Errorf("%s: the hint is %.300s", file, hint)
+			}
+			hasNot(t, hint, "enabled", "another id")
+		}
+	}
+}
