@@ -49,7 +49,7 @@ var sentences = []string{
 
 // quoted are answers with quotes and contractions at each place where rouge-n splits words.
 var quoted = []string{
-	`a "b" c`, `"a" b`, `a "b"`, `a. "b" c`, `a("b") c`, `a <"b"> c`, `x"y"z w`, `a!"b" c`, `a ""b"" c`, `a-"b" c`, "a\t\"b\"\n\"c\"", `👍"b" c`, `a "b" "c" "d`, "a ``\"b\" c", "``a'' b",
+	`a "b" c`, `"a" b`, `a "b"`, `a. "b" c`, `a("b") c`, `a <"b"> c`, `x"y"z w`, `a!"b" c`, `a ""b"" c`, `a-"b" c`, "a\t\"b\"\n\"c\"", `👍"b" c`, "a \U00010100\"b c", `a "b" "c" "d`, "a ``\"b\" c", "``a'' b",
 	`a ''b'' c`, `''b'' c`, `a ''1'' b`, `a ''$'' b`, `a ''b c`, `a ''-'' b`, `a '' b`, `a (''b'') c`, `a 'b' c`, `a "b" ''c'' d`, `a ''"b'' c`,
 	"cannot cannot", "xcannot cannot", "cannotx cannot go", "wanna", "wanna go wanna", "wanna, go", "gonna wanna x", "cannot\u200dx gonna", "\u200ccannot gonna", "écannot gonna", "a\tb\nc d", "a\u0085b c", "a\u00a0b c",
 	`"`, `''`, "``", `a "`, `a ("`, `a-"`, `a ''(b'' c`, `a ''(''`, "a \uffff\"b c", "cannot-x", "wanna-go", "gonna/x", "cannot\u2167 x", "cannot\u0301 x", "cannot\u0903 x", "cannot5 x", "cannot_ x", "cannot\u2118 x", "cannot\u00b7 x", "cannot\u2e2f x",
