@@ -35,6 +35,8 @@ type tryOutcome struct {
 	Hint string `json:"hint,omitempty"`
 
 	priced bool
+	// usage is the path of an unread object with numbers of tokens; empty without one.
+	usage string
 }
 
 // A readOutcome is the part that was read from a reply.
@@ -64,6 +66,9 @@ func newOutcome(cfg config.Target, w *wire, reply target.Reply, failed error) tr
 		return o
 	}
 	o.Hint = objectHint(cfg, w.got)
+	if r := cfg.HTTP.Reply; r != nil && r.Usage == "" && w.got != nil {
+		o.usage = target.UsagePath(w.got.Body)
+	}
 	ms := reply.Latency.Milliseconds()
 	o.LatencyMS = &ms
 	o.Read = &readOutcome{Model: reply.Model, Revision: reply.Revision, End: reply.End, Messages: reply.Messages}
@@ -142,6 +147,9 @@ func (o tryOutcome) reading(b *strings.Builder) {
 		line("end", "the conversation is over")
 	}
 	tokens, cost := "unknown", "unknown, since the reply has no number of tokens"
+	if o.usage != "" {
+		cost = "unknown; write usage: " + plain(o.usage) + " in reply of the target, where the reply has numbers of tokens"
+	}
 	if o.Read.Input != nil {
 		tokens = fmt.Sprintf("%d in, %d out", *o.Read.Input, *o.Read.Output)
 		cost = "unknown; add price: {input: …, output: …} to the target, in US dollars per million tokens"

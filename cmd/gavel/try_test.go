@@ -244,3 +244,24 @@ func TestARunNamesTheTrial(t *testing.T) {
 		t.Errorf("exit code %d, want %q\n%s%s", code, want, stdout, stderr)
 	}
 }
+
+// TestTryFindsTheUsage names the path of numbers of tokens that the target does not read.
+func TestTryFindsTheUsage(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"output": {"text": "hello"}, "stats": {"prompt_tokens": 11, "completion_tokens": 4}}`)
+	}))
+	t.Cleanup(server.Close)
+	for reply, want := range map[string]string{
+		"$.output.text":                         "unknown; write usage: $.stats in reply of the target",
+		"{text: $.output.text, usage: $.stats}": "11 in, 4 out",
+	} {
+		dir := t.TempDir()
+		gittest.Init(t, dir, "main")
+		gittest.Commit(t, dir, map[string]string{"gavel.yaml": "version: 1\ntargets:\n  own: {provider: http, url: " + server.URL + ", reply: " + reply + "}\n"})
+		if stdout, stderr, code := try(t, dir, nil, "own", "hi"); code != exitPass || !strings.Contains(stdout, want) {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -177,6 +178,34 @@ func texts(path string, rank int, raw json.RawMessage, depth int, found *[]textF
 			texts(path+member(name), rank, object[name], depth+1, found)
 		}
 	}
+}
+
+// UsagePath returns the JSONPath of the first object of a reply that has both numbers of
+// tokens. It is empty without one.
+func UsagePath(raw json.RawMessage) string {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var reply any
+	if decoder.Decode(&reply) != nil {
+		return ""
+	}
+	return usagePath("$", reply, 0)
+}
+
+func usagePath(path string, value any, depth int) string {
+	object, ok := value.(map[string]any)
+	if !ok || depth > maxTextDepth {
+		return ""
+	}
+	if in, out := httpagent.Tokens(object); in > 0 && out > 0 {
+		return path
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if found := usagePath(path+member(name), object[name], depth+1); found != "" {
+			return found
+		}
+	}
+	return ""
 }
 
 // plainName matches the names that a JSONPath has after a dot.

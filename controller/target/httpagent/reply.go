@@ -183,6 +183,11 @@ var (
 	outputNames = []string{"output_tokens", "completion_tokens", "outputTokens", "completionTokens", "candidatesTokenCount", "output", "completion"}
 )
 
+// Tokens returns the two numbers of tokens in an object, 0 for one that it does not have.
+func Tokens(object map[string]any) (in, out int64) {
+	return number(object, inputNames), number(object, outputNames)
+}
+
 func number(object map[string]any, names []string) int64 {
 	for _, name := range names {
 		if n, ok := object[name].(json.Number); ok {
