@@ -107,10 +107,10 @@ func TestUICommits(t *testing.T) {
 		t.Errorf("the page of the tests does not lead to the changes:\n%s", page)
 	}
 	state := v.state()
-	if page := v.commit(state, " \r\n", helloFile); !strings.Contains(page, "write a message") {
+	if page := v.commit(state, " \r\n", helloFile); !strings.Contains(page, "Write a message") {
 		t.Errorf("a commit without a message is answered with\n%s", page)
 	}
-	if page := v.commit(state, "x"); !strings.Contains(page, "choose a file") {
+	if page := v.commit(state, "x"); !strings.Contains(page, "Choose a file") {
 		t.Errorf("a commit without a file is answered with\n%s", page)
 	}
 	if page := v.commit(state, "x", refuseFile); !strings.Contains(page, "have changed since") {
