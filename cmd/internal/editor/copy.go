@@ -111,8 +111,9 @@ func (s *Store) copyChecks(from, to string, c Change, versions map[string]string
 	}
 }
 
-// copyChecksOf adds the checks of the definition that a sheet copies to its change: those of a
-// file next to the new file, and those of one of several definitions under the new id.
+// copyChecksOf adds the checks of the definition that a sheet copies to its change. The checks
+// of a file get a file next to the new one; the checks of one of several definitions get the
+// new id.
 func (s *Store) copyChecksOf(ctx context.Context, v *sheet, c Change, versions map[string]string) error {
 	if v.Item != definition.NewItem {
 		if err := s.isDefinition(ctx, v.Copy); err != nil {

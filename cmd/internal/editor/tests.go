@@ -32,7 +32,7 @@ type testsView struct {
 	// Runs says that the page starts runs, and Running that one is going on.
 	Runs, Running bool
 	// Homes are the folders of definitions, and Missing says that none of them exists. They
-	// are set if there is no test.
+	// are set for a list without tests.
 	Homes   []string
 	Missing bool
 	// Changed says that files were saved here and not committed here.
