@@ -4,10 +4,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
@@ -27,13 +25,12 @@ type staged struct {
 }
 
 // staged reads git's index. The result is empty, which costs only time, if there is no
-// index, if go-git does not support its format, or if git may convert files on their
-// way to the object store: then its hash does not match the bytes in the working tree.
+// index, or if go-git does not support its format.
 func (r *Repository) staged() staged {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info, err := os.Stat(filepath.Join(r.gitIn, "index"))
-	if err != nil || r.converts() {
+	if err != nil {
 		return staged{}
 	}
 	idx, err := r.store.Index()
@@ -42,30 +39,9 @@ func (r *Repository) staged() staged {
 	}
 	s := staged{entries: make(map[string]*index.Entry, len(idx.Entries)), before: info.ModTime().Add(-tick)}
 	for _, e := range idx.Entries {
-		if e.Name == attributesFile || strings.HasSuffix(e.Name, "/"+attributesFile) {
-			return staged{}
-		}
 		s.entries[e.Name] = e
 	}
 	return s
-}
-
-const attributesFile = ".gitattributes"
-
-// converts reports whether git's configuration may convert contents.
-func (r *Repository) converts() bool {
-	for _, file := range []string{filepath.Join(r.root, attributesFile), filepath.Join(r.gitIn, "info", "attributes")} {
-		if _, err := os.Lstat(file); err == nil {
-			return true
-		}
-	}
-	cfg, err := r.git.ConfigScoped(config.SystemScope)
-	if err != nil {
-		return true
-	}
-	core := cfg.Raw.Section("core")
-	crlf := core.Option("autocrlf")
-	return crlf != "" && crlf != "false" || core.HasOption("attributesfile")
 }
 
 // hash returns a file's recorded hash if the file cannot have changed since.

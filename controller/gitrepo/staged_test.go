@@ -82,12 +82,16 @@ func TestHashTrustsTheIndexOnlyWhenSafe(t *testing.T) {
 				b.t.Fatal(err)
 			}
 		}},
-		{name: "attributes", after: func(b *builder) { b.write(".gitattributes", "* text=auto\n") }},
-		{name: "attributes of the clone", after: func(b *builder) { b.write(".git/info/attributes", "* text=auto\n") }},
-		{name: "line ends are converted", after: func(b *builder) {
+		{name: "line ends", after: func(b *builder) { b.write(".gitattributes", "* text=auto\n") }, trusted: true},
+		{name: "another encoding", after: func(b *builder) { b.write(".gitattributes", "* working-tree-encoding=UTF-16\n") }},
+		{name: "attributes of the clone", after: func(b *builder) { b.write(".git/info/attributes", "a ident\n") }},
+		{name: "attributes of the clone, taken back", after: func(b *builder) { b.write(".git/info/attributes", "a ident\na -ident\n") }, trusted: true},
+		{name: "a filter without a program", after: func(b *builder) { b.write(".gitattributes", "* filter=lfs\n") }, trusted: true},
+		{name: "a filter", after: func(b *builder) {
+			b.write(".gitattributes", "* filter=lfs\n")
 			cfg, err := b.git.Config()
 			if err == nil {
-				cfg.Raw.Section("core").SetOption("autocrlf", "input")
+				cfg.Raw.Section("filter").Subsection("lfs").SetOption("clean", "git-lfs clean -- %f")
 				err = b.git.Storer.SetConfig(cfg)
 			}
 			if err != nil {
@@ -120,10 +124,10 @@ func TestHashTrustsTheIndexOnlyWhenSafe(t *testing.T) {
 
 func TestHashReadsBelowAttributes(t *testing.T) {
 	b := newBuilder(t)
-	b.write("a", "11")
-	b.write("deep/.gitattributes", "* text=auto\n")
-	b.note(time.Now().Add(time.Minute), func(*index.Entry) {}, "a", "deep/.gitattributes")
-	if got, err := b.work().Hash("a"); err != nil || got == wrong.String() {
+	b.write("deep/.gitattributes", "* ident\n")
+	b.write("deep/a", "11")
+	b.note(time.Now().Add(time.Minute), func(*index.Entry) {}, "deep/.gitattributes", "deep/a")
+	if got, err := b.work().Hash("deep/a"); err != nil || got == wrong.String() {
 		t.Errorf("Hash = %s, %v; want the file to be read", got, err)
 	}
 }

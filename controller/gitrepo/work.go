@@ -24,9 +24,12 @@ type WorkTree struct {
 	// real holds the folders that are neither links nor repositories.
 	real sync.Map
 	last folder
-	// staged returns git's index of the files, read at first use.
-	staged func() staged
-	repo   *Repository
+	// index returns git's index of the files, read at first use. staged returns the same,
+	// or an empty one if files are read in any case.
+	index, staged func() staged
+	// conversions returns how git converts files, read at first use.
+	conversions func() (*conversions, error)
+	repo        *Repository
 	// known returns git's tracked and ignored files, read at first use.
 	known func() (*Known, error)
 }
@@ -40,7 +43,9 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
-	w := &WorkTree{root: root, files: root.FS(), staged: sync.OnceValue(r.staged), repo: r}
+	w := &WorkTree{root: root, files: root.FS(), index: sync.OnceValue(r.staged), repo: r}
+	w.staged = w.index
+	w.conversions = sync.OnceValues(func() (*conversions, error) { return newConversions(r, w) })
 	w.known = sync.OnceValues(func() (*Known, error) { return know(w) })
 	return w, nil
 }
@@ -262,8 +267,10 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return kept, err
 }
 
-// Hash returns the hash that git would give to the file's bytes. The file is read only
-// if it may have changed since git recorded its hash.
+// Hash returns the hash of the content that git would store for the file: line ends are
+// converted as git's configuration and attributes say. A file that git changes with a
+// filter, ident or another encoding has the hash of its bytes, since only git makes the
+// stored form. The file is read only if it may have changed since git recorded its hash.
 func (w *WorkTree) Hash(name string) (string, error) {
 	info, err := w.Stat(name)
 	if err != nil {
@@ -277,14 +284,35 @@ func (w *WorkTree) Hash(name string) (string, error) {
 }
 
 func (w *WorkTree) hash(name string, info fs.FileInfo) (plumbing.Hash, error) {
+	c, err := w.conversions()
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
 	if hash, ok := w.staged().hash(name, info); ok {
-		return hash, nil
+		// The index has the hash of the stored form, which reading again must give, too.
+		if unknown, err := c.unknown(name); err == nil && !unknown {
+			return hash, nil
+		}
 	}
 	data, err := w.ReadFile(name)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
+	data, err = c.stored(name, data, func() ([]byte, error) { return w.indexed(name) })
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
 	return plumbing.ComputeHash(plumbing.BlobObject, data), nil
+}
+
+// indexed returns the content that git's index has for a file; nil if it has none.
+func (w *WorkTree) indexed(name string) ([]byte, error) {
+	e, ok := w.index().entries[name]
+	if !ok {
+		return nil, nil
+	}
+	data, _, err := w.repo.blob(e.Hash, MaxFile)
+	return data, err
 }
 
 // Noted returns the files that git tracks, and the path of this repository's own ignore
