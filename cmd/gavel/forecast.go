@@ -60,3 +60,23 @@ func makeForecast(ctx context.Context, before, after fs.FS, prepare forecastPrep
 	out.Estimate = due.Estimate().String()
 	return out, nil
 }
+
+// digestsOf returns the decision digests of the cases of a plan by name. There are none without
+// a plan, as when the configuration has errors.
+func digestsOf(planned *controller.Prepared) map[string]string {
+	out := map[string]string{}
+	if planned == nil {
+		return out
+	}
+	for _, row := range planned.Plan.Rows {
+		if row.Head == nil {
+			continue
+		}
+		name := row.Key
+		if row.Head.PerTarget {
+			name += " @ " + row.Target
+		}
+		out[name] = row.HeadDigests.D
+	}
+	return out
+}

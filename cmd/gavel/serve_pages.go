@@ -52,6 +52,12 @@ func (w shownServer) Forecast(ctx context.Context, repo serve.RepositoryView, be
 	return makeForecast(ctx, before, after, w.s.planner(repo))
 }
 
+// Digests implements [portal.Server].
+func (w shownServer) Digests(ctx context.Context, repo serve.RepositoryView, files fs.FS) (map[string]string, error) {
+	planned, err := w.s.planner(repo)(ctx, files, nil)
+	return digestsOf(planned), err
+}
+
 // gate returns the access control for the users in the operator's file.
 func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 	cfg := access.GateConfig{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}

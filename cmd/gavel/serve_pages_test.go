@@ -112,6 +112,7 @@ func TestServePages(t *testing.T) {
 		{"/r/octo/demo/settings", `href="/r/octo/demo/settings?domain=`},
 		{"/r/octo/demo/api/settings/tests", `"domain_id"`},
 		{"/sign-in", `name="token"`},
+		{"/r/octo/demo/tests", `<p class="note small">2 pass</p>`},
 	} {
 		if status, body := ask(t, "GET", base+tt.path, "", ""); status != 200 || !strings.Contains(body, tt.want) {
 			t.Errorf("%s is %d without %s:\n%.2000s", tt.path, status, tt.want, body)

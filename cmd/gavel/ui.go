@@ -135,7 +135,7 @@ func workTree(w *workspace) editor.WorkTree {
 func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, runner *uiRunner) *editor.Store {
 	tree := workTree(w)
 	return editor.New(editor.Config{
-		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Runner: runner,
+		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Digests: uiPlanner{a, w, store}.digests, Runner: runner,
 		Committer: uiCommitter{root: w.Repo.Root(), now: clock.Or(a.Clock).Now},
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()

@@ -210,3 +210,39 @@ func TestUITests(t *testing.T) {
 		t.Errorf("the page of the case is %d:\n%s", status, page)
 	}
 }
+
+// TestUITestsOfChangedCases holds that a verdict shows as current only while the case is as it
+// was judged: its definition, what that uses, and the configuration.
+func TestUITestsOfChangedCases(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, text string
+		want             string // verdicts of hello and refuse
+	}{
+		{"nothing", "notes.txt", "x", "pass fail"},
+		{"another space", helloFile, `{"id":  "hello", "name": "Hello", "prompt": "Hi", "expected": {"keywords": ["hello"]}}`, "pass fail"},
+		{"a definition", helloFile, changedHello, "changed was pass fail"},
+		{"its domain", "test_definitions/talk/domain.json", `{"id": "talk", "name": "Talk", "evaluator_id": "keyword", "system_prompt": "Be short"}`, "changed was pass changed was fail"},
+		{"checks", "test_definitions/talk/level_1/hello.checks.yaml", ".: [{contains: hello}]\n", "changed was pass fail"},
+		{"the prompt of the target", "prompt.txt", "Be long", "changed was pass changed was fail"},
+		{"a broken configuration", "gavel.yaml", "version: 1\ntarget: bot\n", "changed was pass changed was fail"},
+		{"a broken definition", helloFile, "{", "fail"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := twoTests(t)
+			writeFile(t, dir, "prompt.txt", "Be short")
+			writeFile(t, dir, "gavel.yaml", "version: 1\ndefault_target: bot\ntargets: {bot: {provider: mock, inputs: [prompt.txt], replies: [{reply: hello}]}}\n")
+			if _, stderr, code := gavel(t, dir, "run"); code != ExitGate {
+				t.Fatalf("gavel run ends with %d, want 1: %s", code, stderr)
+			}
+			writeFile(t, dir, tt.file, tt.text)
+			_, text := read(t, browsing(t, dir)+"tests")
+			var got []string
+			for _, cell := range regexp.MustCompile(`(?s)<td class="label">.*?</td>`).FindAllString(text, -1) {
+				got = append(got, regexp.MustCompile(`<i[^>]*>[^<]*</i>|<[^>]*>|\s+`).ReplaceAllString(cell, " "))
+			}
+			if got := strings.Join(strings.Fields(strings.Join(got, " ")), " "); got != tt.want {
+				t.Errorf("the verdicts are %q, want %q:\n%s", got, tt.want, text)
+			}
+		})
+	}
+}

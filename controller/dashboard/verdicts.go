@@ -19,6 +19,8 @@ type LastVerdict struct {
 	Verdict verdict.Verdict
 	Score   *float64
 	At      time.Time
+	// Digest is the decision digest of the case that was judged.
+	Digest string
 }
 
 // lastVerdicts remembers the newest verdict of each case. It is safe for concurrent use.
@@ -79,7 +81,7 @@ func (s *Site) addVerdicts(all map[string]LastVerdict, id string, finished time.
 		if row.Verdict == nil || *row.Verdict == verdict.Skipped || row.Action == plan.Removed || finished.Before(all[name].At) {
 			continue
 		}
-		all[name] = LastVerdict{URL: s.caseURL(id, name), Verdict: *row.Verdict, Score: row.Score, At: finished}
+		all[name] = LastVerdict{URL: s.caseURL(id, name), Verdict: *row.Verdict, Score: row.Score, At: finished, Digest: row.Digest}
 	}
 	return len(rows), nil
 }

@@ -28,7 +28,7 @@ var pageFiles embed.FS
 // templates returns the templates of the pages.
 func templates(cfg Config) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"sentence": sentence,
+		"sentence": sentence, "count": textfmt.Count,
 		"root":     func() string { return cfg.Root },
 		"runs":     func() bool { return cfg.Runner != nil },
 		"commits":  func() bool { return cfg.Committer != nil },

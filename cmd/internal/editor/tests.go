@@ -64,8 +64,10 @@ type testFile struct {
 type testRow struct {
 	Name, Key, Target string
 	// Case is the key as it is written.
-	Case             string
-	Kind, Icon       string
+	Case       string
+	Kind, Icon string
+	// Was is the last verdict if the case has changed since.
+	Was              string
 	Score, When, URL string
 	Edit, Disabled   string
 }
@@ -89,12 +91,18 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	var digests map[string]string
+	if s.cfg.Digests != nil && len(judged) > 0 {
+		if digests, err = s.cfg.Digests(r.Context(), s.files); err != nil {
+			return page{}, err
+		}
+	}
 	q := r.URL.Query()
 	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file", Changed: s.HasChanges()}
 	if v.Runs = s.cfg.Runner != nil; v.Runs {
 		v.Token, v.Running = access.FormToken(w, r), s.cfg.Runner.State().Running
 	}
-	list := testList{store: s, judged: judged, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
+	list := testList{store: s, judged: judged, digests: digests, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
 	list.fill(v, found, definition.PageNumber(q.Get("page"), 1, 1_000_000))
 	if len(found.Files) == 0 {
 		v.Homes = settings.Definitions
@@ -118,6 +126,8 @@ func (s *Store) verdicts(ctx context.Context) (map[string]dashboard.LastVerdict,
 type testList struct {
 	store  *Store
 	judged map[string]dashboard.LastVerdict
+	// digests are the digests of the cases as they are now; nil if they are not known.
+	digests map[string]string
 	// named counts the cases with each name.
 	named map[string]int
 	// usual is the target of cases that name none.
@@ -206,7 +216,7 @@ func (l testList) count(v *testsView, files []chosenFile) {
 	}
 	for i := range v.Folders {
 		var said []string
-		for _, kind := range []string{"fail", "error", "borderline", "pass", "not run", "disabled"} {
+		for _, kind := range []string{"fail", "error", "borderline", changed, "pass", "not run", "disabled"} {
 			if n := counts[v.Folders[i].Name][kind]; n > 0 {
 				said = append(said, textfmt.Int(int64(n))+" "+kind)
 			}
@@ -243,25 +253,37 @@ func (l testList) title(c *schema.CaseInfo) string {
 	return c.Key[strings.LastIndexAny(c.Key, "/#")+1:]
 }
 
+// nameOf returns the name of a case in reports.
+func nameOf(c *schema.CaseInfo) string {
+	if c.PerTarget {
+		return c.Key + " @ " + c.Target
+	}
+	return c.Key
+}
+
 // last returns the newest verdict of a case.
 func (l testList) last(c *schema.CaseInfo) (dashboard.LastVerdict, bool) {
-	name := c.Key
-	if c.PerTarget {
-		name += " @ " + c.Target
-	}
-	out, ok := l.judged[name]
+	out, ok := l.judged[nameOf(c)]
 	return out, ok
 }
 
-// kind returns the newest verdict of a case in a word.
+// changed is the word for a case that has changed since its last verdict, by its definition
+// or by what that uses.
+const changed = "changed"
+
+// kind returns the newest verdict of a case in a word, if it is of the case as it is now.
 func (l testList) kind(c *schema.CaseInfo) string {
 	if c.Skip != "" {
 		return "disabled"
 	}
-	if last, ok := l.last(c); ok {
-		return string(last.Verdict)
+	last, ok := l.last(c)
+	switch {
+	case !ok:
+		return "not run"
+	case l.digests != nil && l.digests[nameOf(c)] != last.Digest:
+		return changed
 	}
-	return "not run"
+	return string(last.Verdict)
 }
 
 // file returns a file with its cases for the page.
@@ -281,6 +303,9 @@ func (l testList) file(f chosenFile, token string) testFile {
 		}
 		if last, ok := l.last(c); ok {
 			row.Score, row.URL, row.When = textfmt.Score(last.Score, 2), last.URL, last.At.UTC().Format("2006-01-02 15:04")
+			if kind == changed {
+				row.Was = string(last.Verdict)
+			}
 		}
 		out.Rows = append(out.Rows, row)
 	}

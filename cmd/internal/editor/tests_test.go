@@ -15,25 +15,32 @@ import (
 	"github.com/gavel-evals/gavel/schema"
 )
 
+// newPages returns what asks the page of all cases of a folder with a query for its text.
+func newPages(t *testing.T, cfg Config, dir string) func(query string) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	cfg.Open = func(context.Context) (fs.FS, func() error, error) {
+		return os.DirFS(dir), func() error { return nil }, nil
+	}
+	cfg.Settings = func(context.Context, fs.FS) (schema.Settings, error) {
+		return schema.Settings{Definitions: []string{"test_definitions"}, DefaultTarget: "bot", Skills: schema.SkillSettings{Find: true, Target: "coder"}}, nil
+	}
+	New(cfg).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
+	return func(query string) string {
+		t.Helper()
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, TestsPath+query, nil))
+		if w.Code != http.StatusOK {
+			t.Fatalf("the page of the tests is %d:\n%s", w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+}
+
 // testsPage returns the text of the page of all cases with a query.
 func testsPage(t *testing.T, dir, query string, verdicts map[string]dashboard.LastVerdict) string {
 	t.Helper()
-	mux := http.NewServeMux()
-	New(Config{
-		Open: func(context.Context) (fs.FS, func() error, error) {
-			return os.DirFS(dir), func() error { return nil }, nil
-		},
-		Settings: func(context.Context, fs.FS) (schema.Settings, error) {
-			return schema.Settings{Definitions: []string{"test_definitions"}, DefaultTarget: "bot", Skills: schema.SkillSettings{Find: true, Target: "coder"}}, nil
-		},
-		Verdicts: func(context.Context) (map[string]dashboard.LastVerdict, error) { return verdicts, nil },
-	}).Pages(mux, dashboard.New(dashboard.Config{}).Frame)
-	w := httptest.NewRecorder()
-	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, TestsPath+query, nil))
-	if w.Code != http.StatusOK {
-		t.Fatalf("the page of the tests is %d:\n%s", w.Code, w.Body)
-	}
-	return w.Body.String()
+	return newPages(t, Config{Verdicts: func(context.Context) (map[string]dashboard.LastVerdict, error) { return verdicts, nil }}, dir)(query)
 }
 
 // has fails the test for each text that a page lacks.
@@ -172,4 +179,30 @@ func TestTestsPageOfManyCases(t *testing.T) {
 			t.Errorf("the pages of %s have %d cases, want %d", folder, len(seen), want)
 		}
 	}
+}
+
+// TestTestsPageOfChangedCases holds that a case whose digest is not the one that was judged has
+// no verdict, but the one that it had, and counts and is found as changed.
+func TestTestsPageOfChangedCases(t *testing.T) {
+	verdicts := map[string]dashboard.LastVerdict{
+		"suites/cases#one":  {URL: "/runs/7/case?name=one", Verdict: "pass", Digest: "a"},
+		"suites/cases#two":  {URL: "/runs/7/case?name=two", Verdict: "pass", Digest: "b"},
+		"math/level_1/sum":  {URL: "/runs/7/case?name=sum", Verdict: "error", Digest: "c"},
+		"math/level_1/off":  {URL: "/runs/7/case?name=off", Verdict: "pass", Digest: "d"},
+		"talk/greeting":     {URL: "/runs/7/case?name=greeting", Verdict: "pass", Digest: "e"},
+		"talk/not-any-more": {URL: "/runs/7/case?name=gone", Verdict: "pass", Digest: "f"},
+	}
+	pages := newPages(t, Config{
+		Verdicts: func(context.Context) (map[string]dashboard.LastVerdict, error) { return verdicts, nil },
+		Digests: func(context.Context, fs.FS) (map[string]string, error) {
+			return map[string]string{"suites/cases#one": "a", "suites/cases#two": "b2", "math/level_1/sum": "c2", "math/level_1/off": "d2"}, nil
+		},
+	}, writeFiles(t, everyFormat))
+	page := pages("")
+	has(t, page, "1 changed · 1 pass", "1 changed · 1 disabled", `href="/runs/7/case?name=one" title="0001-01-01 00:00">pass<`,
+		`href="/runs/7/case?name=two" title="0001-01-01 00:00">changed</a><div class="note small">was pass<`, `>changed</a><div class="note small">was error<`)
+	if got := strings.Count(page, `<tr data-kind="pass">`); got != 1 {
+		t.Errorf("%d cases have passed, want 1:\n%s", got, page)
+	}
+	has(t, pages("?words=changed"), "3 of ")
 }

@@ -56,6 +56,10 @@ type Config struct {
 	// Verdicts returns the newest verdict of each case by its name, "key" or
 	// "key @ target". Defaults to none.
 	Verdicts func(context.Context) (map[string]dashboard.LastVerdict, error)
+	// Digests returns the decision digest of each case of files by its name. A verdict with
+	// another digest is of an earlier state of the case. Defaults to taking each verdict as
+	// current.
+	Digests func(ctx context.Context, files fs.FS) (map[string]string, error)
 	// Runner runs cases from the page of the tests. Defaults to none.
 	Runner Runner
 	// Committer commits the files that were saved in the working tree. Defaults to none.

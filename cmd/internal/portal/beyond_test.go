@@ -3,11 +3,13 @@ package portal
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -63,4 +65,30 @@ func (watching) Recheck(serve.RepositoryView, int) {}
 
 func (watching) Forecast(context.Context, serve.RepositoryView, fs.FS, fs.FS) (*editor.Forecast, error) {
 	return nil, nil
+}
+
+func (watching) Digests(context.Context, serve.RepositoryView, fs.FS) (map[string]string, error) {
+	return nil, nil
+}
+
+// A counted server counts the plans that it was asked for.
+type counted struct {
+	watching
+	plans *int
+}
+
+func (c counted) Digests(context.Context, serve.RepositoryView, fs.FS) (map[string]string, error) {
+	*c.plans++
+	return map[string]string{"a": fmt.Sprint("digest ", *c.plans)}, nil
+}
+
+// TestDigestsOfATip holds that a commit is planned once, and the next one again.
+func TestDigestsOfATip(t *testing.T) {
+	plans, seen := 0, &tips{now: time.Now}
+	for _, tt := range []struct{ commit, want string }{{"one", "digest 1"}, {"one", "digest 1"}, {"two", "digest 2"}, {"two", "digest 2"}} {
+		got, err := seen.digestsOf(t.Context(), counted{plans: &plans}, tip{commit: tt.commit})
+		if err != nil || got["a"] != tt.want {
+			t.Errorf("the digest at %s is %q (%v), want %q", tt.commit, got["a"], err, tt.want)
+		}
+	}
 }

@@ -43,6 +43,26 @@ type tips struct {
 	mu     sync.Mutex
 	commit string    // guarded by mu
 	at     time.Time // guarded by mu
+
+	planning sync.Mutex        // held while a commit is planned
+	digests  map[string]string // guarded by planning; of the cases of planned
+	planned  string            // guarded by planning; a commit
+}
+
+// digestsOf returns the digests of the cases of files that open returned. It plans each commit
+// once.
+func (t *tips) digestsOf(ctx context.Context, server Server, files fs.FS) (map[string]string, error) {
+	at, ok := files.(tip)
+	t.planning.Lock()
+	defer t.planning.Unlock()
+	if ok && t.planned == at.commit {
+		return t.digests, nil
+	}
+	found, err := server.Digests(ctx, watchedOf(ctx), files)
+	if err == nil && ok {
+		t.planned, t.digests = at.commit, found
+	}
+	return found, err
 }
 
 // open opens the files of the branch, as they were some seconds ago at most.
@@ -112,6 +132,9 @@ func (p *portal) store(root, known string, site *dashboard.Site) *editor.Store {
 	seen := &tips{now: p.cfg.Now}
 	return editor.New(editor.Config{
 		Now: p.cfg.Now, Repository: known, Root: root, Verdicts: site.Verdicts,
+		Digests: func(ctx context.Context, files fs.FS) (map[string]string, error) {
+			return seen.digestsOf(ctx, p.cfg.Server, files)
+		},
 		Open: seen.open, OpenNewest: seen.newestTip,
 		Write:    p.propose,
 		Settings: settingsOf,

@@ -41,6 +41,8 @@ type Server interface {
 	// Forecast returns the cases that a change of a repository's definitions would
 	// judge; nil without a forecast.
 	Forecast(ctx context.Context, w serve.RepositoryView, before, after fs.FS) (*editor.Forecast, error)
+	// Digests returns the decision digests of the cases of a repository's files by name.
+	Digests(ctx context.Context, w serve.RepositoryView, files fs.FS) (map[string]string, error)
 }
 
 // A Config describes the pages and their readers.
