@@ -10,6 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -51,7 +53,7 @@ func (u *uiRunner) Cancel() {
 }
 
 // Start implements [editor.Runner].
-func (u *uiRunner) Start(names []string) bool {
+func (u *uiRunner) Start(names []string, fresh bool) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.state.Running || u.ctx.Err() != nil {
@@ -59,10 +61,10 @@ func (u *uiRunner) Start(names []string) bool {
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
 	step, end := u.board.Track(controller.Worktree)
-	u.state, u.cancel = editor.RunState{Running: true}, cancel
+	u.state, u.cancel = editor.RunState{Running: true, Fresh: fresh}, cancel
 	u.runs.Go(func() {
 		defer cancel()
-		id, err := u.run(ctx, names, func(p controller.Progress) {
+		id, err := u.run(ctx, names, fresh, func(p controller.Progress) {
 			u.mu.Lock()
 			u.state.Done, u.state.Total = p.Done, p.Total
 			u.mu.Unlock()
@@ -74,19 +76,11 @@ func (u *uiRunner) Start(names []string) bool {
 }
 
 // run executes a run and returns its id, empty for none.
-func (u *uiRunner) run(ctx context.Context, names []string, observe func(controller.Progress)) (id string, err error) {
+func (u *uiRunner) run(ctx context.Context, names []string, fresh bool, observe func(controller.Progress)) (id string, err error) {
 	err = u.app.WithLedger(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-		if err := u.check(w); err != nil {
-			return err
-		}
-		s := selection{DueOnly: true}
-		s.Keys = names
-		prepared, err := u.app.Local(ctx, w, store, s)
+		prepared, err := u.prepare(ctx, w, store, names, fresh)
 		if err != nil {
 			return err
-		}
-		if why := prepared.PreventingProblems(prepared.Problems); len(why) > 0 {
-			return usageError("nothing was judged: %w", firstOf(why))
 		}
 		made, err := u.app.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange(), Power: true, Observe: observe})
 		if made != nil {
@@ -95,6 +89,40 @@ func (u *uiRunner) run(ctx context.Context, names []string, observe func(control
 		return err
 	})
 	return id, err
+}
+
+// prepare plans a run. It refuses one that would judge nothing because of mistakes.
+func (u *uiRunner) prepare(ctx context.Context, w *workspace, store *ledger.Ledger, names []string, fresh bool) (*controller.Prepared, error) {
+	if err := u.check(w); err != nil {
+		return nil, err
+	}
+	s := selection{DueOnly: true}
+	s.Keys, s.Fresh = names, fresh
+	prepared, err := u.app.Local(ctx, w, store, s)
+	if err != nil {
+		return nil, err
+	}
+	if why := prepared.PreventingProblems(prepared.Problems); len(why) > 0 {
+		return nil, usageError("nothing was judged: %w", firstOf(why))
+	}
+	return prepared, nil
+}
+
+// Estimate implements [editor.Runner].
+func (u *uiRunner) Estimate(ctx context.Context, names []string) (estimate string, err error) {
+	err = u.app.WithRead(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
+		prepared, err := u.prepare(ctx, w, store, names, true)
+		if err != nil {
+			return err
+		}
+		rows := slices.DeleteFunc(slices.Clone(prepared.Plan.Rows), func(row plan.Row) bool { return row.Action != plan.Run })
+		estimate = textfmt.Count(len(rows), "case") + ": " + prepared.Estimate().String()
+		return nil
+	})
+	if err != nil {
+		err = errors.New(u.app.Secrets.Text(err.Error()))
+	}
+	return estimate, err
 }
 
 // check returns the first error of the configuration. The page shows it, because nobody

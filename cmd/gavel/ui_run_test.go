@@ -113,6 +113,30 @@ func TestUIRuns(t *testing.T) {
 	if text, _ := v.get("tests"); !strings.Contains(text, ">pass<") || !strings.Contains(text, ">fail<") {
 		t.Errorf("after the runs the page of the tests is\n%s", text)
 	}
+	askedAgain := "tests/run/again?key=" + url.QueryEscape("talk/level_1/hello")
+	if text, _ := v.get(casePage); !strings.Contains(strings.ReplaceAll(text, "%2f", "%2F"), `href="/`+askedAgain) {
+		t.Errorf("the page of a case does not judge it again:\n%s", text)
+	}
+	if text, _ := v.get("tests"); !strings.Contains(text, `href="/tests/run/again?file=`) || !strings.Contains(text, `href="/tests/run/again"`) {
+		t.Errorf("the page of the tests does not judge a file and all cases again:\n%s", text)
+	}
+	if text, _ := v.get(askedAgain); !strings.Contains(text, "1 case: about 1 call") {
+		t.Errorf("before a case is judged again the page is\n%s", text)
+	}
+	if text, _ := v.get("tests/run/again"); !strings.Contains(text, "2 cases: about 2 calls") {
+		t.Errorf("before all cases are judged again the page is\n%s", text)
+	}
+	v.post(casePage, "tests/run", url.Values{"key": {"talk/level_1/hello"}})
+	if text, _ := v.ended(); !strings.Contains(text, "<dd>0 calls</dd>") {
+		t.Errorf("a run of a judged case reuses nothing:\n%s", text)
+	}
+	v.post(askedAgain, "tests/run", url.Values{"key": {"talk/level_1/hello"}, "again": {"yes"}})
+	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") || !strings.Contains(text, "<dd>1 call</dd>") || strings.Contains(text, "talk/level_1/refuse") {
+		t.Errorf("judging one case again ends at %s:\n%s", at, text)
+	}
+	if text, _ := v.get("tests/run/again?key=nothing"); !strings.Contains(text, "o case has a key like") {
+		t.Errorf("an unknown case cannot be judged again:\n%s", text)
+	}
 	v.post("tests", "tests/run", url.Values{"key": {"talk/level_1/h[e]llo"}})
 	if text, _ := v.ended(); !strings.Contains(text, "no case has a key like") && !strings.Contains(text, "No case has a key like") {
 		t.Errorf("a key that no case has is answered with\n%s", text)

@@ -34,8 +34,8 @@ type Config struct {
 	Files func(ctx context.Context, commit string) (fs.FS, error)
 	// Edit returns the address below Root where a case of a file is edited. Defaults to none.
 	Edit func(file, key string) string
-	// Run is the path below Root of a form that runs the case in its field "key". Defaults
-	// to none.
+	// Run is the path below Root of a form that runs the case in its field "key". Its
+	// subpath again asks before the case is judged again. Defaults to none.
 	Run string
 	// Hide removes secrets from every text. Defaults to [redact.Text].
 	Hide func(string) string

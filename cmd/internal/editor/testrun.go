@@ -1,7 +1,10 @@
 package editor
 
 import (
+	"context"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -12,8 +15,12 @@ import (
 // concurrent use.
 type Runner interface {
 	// Start starts a run of the cases that keys or files select, or of all cases without
-	// names. It returns false and starts none while another run is going on.
-	Start(names []string) bool
+	// names. A fresh one judges again what has a stored verdict. It returns false and starts
+	// none while another run is going on.
+	Start(names []string, fresh bool) bool
+	// Estimate returns what a fresh run of cases would take, such as "2 cases: about 12 calls,
+	// $0.04". The error says to a person why there would be none.
+	Estimate(ctx context.Context, names []string) (string, error)
 	// State returns the state of the last run.
 	State() RunState
 	// Cancel ends the run early.
@@ -23,6 +30,8 @@ type Runner interface {
 // A RunState is the state of a run. The zero state means that none was started.
 type RunState struct {
 	Running bool
+	// Fresh says that stored verdicts are not reused.
+	Fresh bool
 	// Done of Total cases are judged; Total is 0 while the run is prepared.
 	Done, Total int
 	// Run is the id of the ended run; empty if it has no report.
@@ -33,8 +42,17 @@ type RunState struct {
 }
 
 // RunPath is the page of the run that is going on. A form with the field key or file
-// starts one.
+// starts one. Its subpath again asks before it starts one that judges again.
 const RunPath = TestsPath + "/run"
+
+// An againView asks whether cases are judged again.
+type againView struct {
+	Token string
+	// Files and Keys name the cases; there are none for all.
+	Files, Keys []string
+	// Estimate is what it takes, and Problem the reason why it cannot run.
+	Estimate, Problem string
+}
 
 // A runView is the page of a run that is going on, or that ended without a report.
 type runView struct {
@@ -52,25 +70,39 @@ func (s *Store) runRoutes(answers map[string]answer) {
 		return
 	}
 	answers["GET "+RunPath] = s.showRun
+	answers["GET "+RunPath+"/again"] = s.askAgain
 	answers["POST "+RunPath] = s.startRun
 	answers["POST "+RunPath+"/cancel"] = s.cancelRun
 }
 
 // startRun starts a run of the cases that a form names.
 func (s *Store) startRun(w http.ResponseWriter, r *http.Request) (page, error) {
-	var names []string
-	for _, file := range r.PostForm["file"] {
-		names = append(names, literal(file))
-	}
-	for _, key := range r.PostForm["key"] {
-		names = append(names, literal(key))
-	}
 	to := s.address(RunPath)
-	if !s.cfg.Runner.Start(names) {
+	if !s.cfg.Runner.Start(namesIn(r.PostForm), r.PostForm.Has("again")) {
 		to = s.address(RunPath, "refused", "yes")
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return page{}, nil
+}
+
+// namesIn returns the names of the cases in a form.
+func namesIn(form url.Values) []string {
+	var names []string
+	for _, name := range slices.Concat(form["file"], form["key"]) {
+		names = append(names, literal(name))
+	}
+	return names
+}
+
+// askAgain shows what it takes to judge cases again that have a verdict.
+func (s *Store) askAgain(w http.ResponseWriter, r *http.Request) (page, error) {
+	q := r.URL.Query()
+	v := againView{Token: access.FormToken(w, r), Files: q["file"], Keys: q["key"]}
+	var err error
+	if v.Estimate, err = s.cfg.Runner.Estimate(r.Context(), namesIn(q)); err != nil {
+		v.Problem = err.Error()
+	}
+	return page{Template: "test-again", Title: "Judge again", Body: v}, nil
 }
 
 // literal returns a glob that matches a name and nothing else.

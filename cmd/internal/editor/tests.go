@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
@@ -58,6 +59,8 @@ type testFile struct {
 	Rows    []testRow
 	// Token is empty if the page starts no runs.
 	Token string
+	// Judged says that a run would reuse a verdict of the file.
+	Judged bool
 }
 
 // A testRow is a case for one target.
@@ -70,6 +73,8 @@ type testRow struct {
 	Was              string
 	Score, When, URL string
 	Edit, Disabled   string
+	// Judged says that a run would reuse the verdict.
+	Judged bool
 }
 
 // tests is the page of the cases of all formats, by folder and file.
@@ -303,8 +308,11 @@ func (l testList) file(f chosenFile, token string) testFile {
 		}
 		if last, ok := l.last(c); ok {
 			row.Score, row.URL, row.When = textfmt.Score(last.Score, 2), last.URL, last.At.UTC().Format("2006-01-02 15:04")
-			if kind == changed {
+			switch kind {
+			case changed:
 				row.Was = string(last.Verdict)
+			case string(verdict.Pass), string(verdict.Borderline), string(verdict.Fail):
+				row.Judged, out.Judged = true, true
 			}
 		}
 		out.Rows = append(out.Rows, row)
