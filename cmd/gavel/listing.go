@@ -31,6 +31,7 @@ func (l listing[T]) of(a *App, keys []string) Use {
 		if err != nil {
 			return err
 		}
+		list = controller.Redacted(prepared, list) // before texts are clipped
 		if a.JSON {
 			return a.Print(list)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/maintenance"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/files"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -55,7 +56,8 @@ func recall(ctx context.Context, store *ledger.Ledger) func(*report.Report, *htm
 		if err != nil || stored == nil {
 			return err
 		}
-		o.Replies, err = ledger.LastReplies(ctx, store, stored.Scope(), html.GridDigests(r))
+		replies, err := ledger.LastReplies(ctx, store, stored.Scope(), html.GridDigests(r))
+		o.Replies = redact.Apply(replies, redact.Text) // before the page clips them
 		return err
 	}
 }

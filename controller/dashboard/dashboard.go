@@ -73,7 +73,7 @@ func New(cfg Config) *Site {
 	if cfg.Hide == nil {
 		cfg.Hide = redact.Text
 	}
-	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository), spent: ledger.NewRunCosts(cfg.Ledger)}
+	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository, cfg.Hide), spent: ledger.NewRunCosts(cfg.Ledger)}
 	s.shell = NewFrame(FrameConfig{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []Link {
 		links := []Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
 		if cfg.Links != nil {

@@ -255,6 +255,45 @@ func TestAbuseSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// TestAbuseSecretsAreHiddenBeforeTextsAreClipped has a secret across each place where a page
+// may clip a text: no part of it may be left.
+func TestAbuseSecretsAreHiddenBeforeTextsAreClipped(t *testing.T) {
+	secret := strings.Repeat("Zq7x", 20)
+	hide := func(s string) string { return strings.ReplaceAll(s, secret, "[hidden]") }
+	for _, limit := range []int{60, 100, 120, 160, 200, 240, 400, 480, 1000} {
+		h := newHouse(t)
+		r := report.Compare(reporttest.FirstRun().In)
+		text := strings.Repeat("ab ", (limit-20)/3) + secret + " end"
+		r.Branch, r.Subject, r.Gate.Reason = "", text, text
+		for i := range r.Cases {
+			row := &r.Cases[i]
+			row.VerdictReason, row.Reasons = text, append(row.Reasons, plan.Reason{Part: "definition", File: "x.json", Message: text})
+			if i > 0 {
+				row.Error = &text
+			}
+			h.judge(row.Key, row.Digest, 1, text)
+		}
+		for _, prompt := range []string{"long", "short"} {
+			pass := verdict.Pass
+			h.judge("caps#france/"+prompt, prompt, 1, text)
+			r.Cases = append(r.Cases, report.Row{Key: "caps#france/" + prompt, Dialect: schema.DialectMatrix, Target: "bot", Prompt: prompt, Vars: text, Verdict: &pass, Digest: prompt})
+		}
+		r.Groups = append(r.Groups, report.Group{Path: []string{text}, Score: new(float64)})
+		h.run("run-1", r)
+		h.run("run-2", r)
+		seen := 0
+		crawl(t, h.site(dashboard.Config{Hide: hide, Files: definitions(r, text).open}), "/", func(path, page string) {
+			if i := strings.Index(page, "Zq7"); i >= 0 {
+				t.Errorf("limit %d: %s has a part of the secret: %q", limit, path, page[max(0, i-40):min(len(page), i+40)])
+			}
+			seen++
+		})
+		if seen < 8 {
+			t.Errorf("%d pages were looked at", seen)
+		}
+	}
+}
+
 func regressions(t *testing.T) (*house, *dashboard.Site, *report.Report) {
 	h := newHouse(t)
 	r := report.Compare(reporttest.Regressions().In)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -263,7 +264,7 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	body.Grids = layout.Grids(from, to, replies, func(row *report.Row) string { return s.caseURL(run.ID, row.Name()) })
+	body.Grids = layout.Grids(from, to, redact.Apply(replies, s.cfg.Hide), func(row *report.Row) string { return s.caseURL(run.ID, row.Name()) })
 	return view{Template: "matrix", Title: body.Title, Body: body}, nil
 }
 

@@ -55,6 +55,7 @@ func (s *Site) runRow(run ledger.Run) (runRow, error) {
 		return runRow{}, fmt.Errorf("report of run %s: %w", run.ID, err)
 	}
 	sum := rep.Summary
+	rep.Branch, rep.Subject = s.cfg.Hide(rep.Branch), s.cfg.Hide(rep.Subject) // before they are clipped
 	row := runRow{
 		ID: run.ID, URL: s.runURL(run.ID), When: formatRunTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
 		Head: html.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""), Title: s.line(html.Title(rep)),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -41,7 +42,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 			continue
 		}
 		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), html.ShortCommit(run.Head)})
-		if runs = append(runs, scoredRun{rep.Groups, rep.Selected}); len(runs) == mostColumns {
+		if runs = append(runs, scoredRun{redact.Apply(rep.Groups, s.cfg.Hide), rep.Selected}); len(runs) == mostColumns {
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/html"
 )
@@ -29,6 +30,8 @@ type shelf struct {
 	ledger *ledger.Ledger
 	// repository is the one whose runs are looked at; empty for all.
 	repository string
+	// hide removes secrets from reports.
+	hide func(string) string
 
 	mu    sync.Mutex
 	runs  map[string]*stored // guarded by mu
@@ -41,8 +44,8 @@ const (
 	mostRuns  = 200
 )
 
-func newShelf(store *ledger.Ledger, repository string) *shelf {
-	return &shelf{ledger: store, repository: repository, runs: map[string]*stored{}}
+func newShelf(store *ledger.Ledger, repository string, hide func(string) string) *shelf {
+	return &shelf{ledger: store, repository: repository, hide: hide, runs: map[string]*stored{}}
 }
 
 // get returns a run; an empty id means the newest. The error is [ledger.ErrNoRun] if
@@ -69,7 +72,8 @@ func (s *shelf) get(ctx context.Context, id string) (*stored, error) {
 		return nil, err
 	}
 	run.Report = nil
-	found = arranged(run, r)
+	// Pages clip texts, and half a secret would not be recognized.
+	found = arranged(run, redact.Apply(r, s.hide))
 	s.put(found)
 	return found, nil
 }

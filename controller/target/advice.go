@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
@@ -71,9 +72,9 @@ func refusedHint(cfg config.Target, status int) string {
 // maxQuoted bounds the part of a reply in an error.
 const maxQuoted = 200
 
-// quoted returns the beginning of a reply.
+// quoted returns the beginning of a reply, without secrets.
 func quoted(data string) string {
-	data = printable(strings.TrimSpace(data))
+	data = printable(redact.Text(strings.TrimSpace(data)))
 	if runes := []rune(data); len(runes) > maxQuoted {
 		return string(runes[:maxQuoted]) + "…"
 	}

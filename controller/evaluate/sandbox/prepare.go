@@ -200,22 +200,29 @@ func (b *limitedBuffer) show() {
 type tail struct {
 	mu   sync.Mutex
 	data []byte // guarded by mu
+	cut  bool   // guarded by mu; whether the input was longer
 }
 
-// text returns what is kept so far.
+// text returns the lines that are kept so far. Half a line might have half a secret.
 func (t *tail) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(t.data)
+	data := t.data
+	if i := bytes.IndexByte(data, '\n'); t.cut && i >= 0 {
+		data = data[i+1:]
+	}
+	return string(data)
 }
 
 // Write never fails, so that a talkative program is not held up.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.cut = t.cut || len(p) > maxStderr
 	t.data = append(t.data, p[max(len(p)-maxStderr, 0):]...)
 	if len(t.data) > maxStderr {
 		t.data = append(t.data[:0], t.data[len(t.data)-maxStderr:]...)
+		t.cut = true
 	}
 	return len(p), nil
 }
