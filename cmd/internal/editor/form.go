@@ -34,8 +34,8 @@ type formField struct {
 	// Pairs are the rows of an object.
 	Pairs    []keyRow
 	Required bool
-	// isFirst says that the field is before all others.
-	isFirst bool
+	// place is the place of the field among the others: the lower ones are first.
+	place int
 	// Folded says that the field is among the ones that the form folds.
 	Folded bool
 	// Texts reports whether a field of JSON also takes a text without quotes.
@@ -75,7 +75,7 @@ func formFields(name string, values definition.Fields) []*formField {
 		} else if f.Widget == jsonWidget && f.Value == "" && takesRows(s) {
 			f.fillRows(nil)
 		}
-		f.isFirst = name == "name" && def.Names[0] == "id"
+		f.place = placeOf(name, def)
 		f.Folded = f.Value == "" && !f.Required && isSeldom(f)
 		out = append(out, f)
 	}
@@ -83,12 +83,28 @@ func formFields(name string, values definition.Fields) []*formField {
 	return out
 }
 
+// leadingFields are the first fields of a case of the evalcase format: the order in which people
+// think, and not the one of the schema.
+var leadingFields = []string{"id", "input", "expected_outcome", "criteria", "checks"}
+
+// placeOf returns the place of a field of a schema in a form. A name is before an id.
+func placeOf(name string, def *shape.Shape) int {
+	at := slices.Index(leadingFields, name)
+	switch {
+	case name == "name" && def.Names[0] == "id":
+		return -1
+	case at >= 0 && def.Names[0] == "id" && def.Fields["input"] != nil:
+		return at
+	}
+	return len(leadingFields)
+}
+
 // seldom matches the comments on fields that few definitions have.
 var seldom = lazyregexp.New(`^(Later versions|Extensions?|Of AgentV|Not read|Another name)|changes nothing|bear on nothing|is not looked at|The order is not kept`)
 
 // isSeldom reports whether few definitions have a field. Nothing but its comment says so.
 func isSeldom(f *formField) bool {
-	return f.Name != "description" && seldom.MatchString(f.Help) || slices.Contains(seldomFields, f.Name)
+	return f.Name != "description" && f.Name != "checks" && seldom.MatchString(f.Help) || slices.Contains(seldomFields, f.Name)
 }
 
 // seldomFields are further fields that few definitions have.
@@ -97,15 +113,12 @@ var seldomFields = []string{
 	"aggregation", "window_size", "on_turn_failure", "mode", "workspace", "environment", "preprocessors", "conversation_id", "note", "source_call_id",
 }
 
-// rank sorts folded fields last, and the name before an id at the beginning.
+// rank sorts folded fields last.
 func (f *formField) rank() int {
-	switch {
-	case f.Folded:
-		return 2
-	case f.isFirst:
-		return 0
+	if f.Folded {
+		return len(leadingFields) + 1
 	}
-	return 1
+	return f.place
 }
 
 // aliasComment matches the schema's comment on a field that is another name for a field.
@@ -274,7 +287,7 @@ func hasFieldProblem(fields []*formField) bool {
 }
 
 // quotedFieldName matches the name of a field in a message.
-var quotedFieldName = lazyregexp.New("[`']([A-Za-z_][A-Za-z0-9_]*)")
+var quotedFieldName = lazyregexp.New("[`'\"]([A-Za-z_][A-Za-z0-9_]*)")
 
 // attachProblems adds each problem to its field, and returns the problems without one.
 // fieldAt returns the field at a place, and whether the definition begins there, where
@@ -336,11 +349,12 @@ func problemText(problems ...schema.Problem) string {
 type fieldView struct {
 	*formField
 	Known map[string][]string
-	New   bool
+	// New says that an empty id is made from the name.
+	New bool
 }
 
 // Field returns a field for its template.
-func (v *sheet) Field(f *formField) fieldView { return fieldView{f, v.Known, v.New} }
+func (v *sheet) Field(f *formField) fieldView { return fieldView{f, v.Known, v.New && v.Format == ""} }
 
 // A foldView has the fields that a form folds.
 type foldView struct {

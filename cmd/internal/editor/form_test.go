@@ -66,3 +66,18 @@ func TestTextKeepsWindowsLineEnds(t *testing.T) {
 		r.has(page, "Saved") // the version is the file's
 	}
 }
+
+// TestLeadingFields holds that the form of a case begins with what every case has, and shows the
+// checks that need no judge.
+func TestLeadingFields(t *testing.T) {
+	var got []string
+	for _, f := range formFields("#Evalcase", nil)[:4] {
+		got = append(got, f.Name)
+		if f.Folded {
+			t.Errorf("%s is folded", f.Name)
+		}
+	}
+	if want := []string{"id", "input", "expected_outcome", "checks"}; !slices.Equal(got, want) {
+		t.Errorf("the form of a case begins with %v, want %v", got, want)
+	}
+}

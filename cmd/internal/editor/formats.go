@@ -71,7 +71,11 @@ func (s *Store) formOf(r *http.Request, q url.Values) (v *sheet, doc *definition
 	data, err := schema.ReadFile(s.files, v.Path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		v.New = true
-		return v, definition.New(v.Path, v.Format), definition.Formed(v.Path) && v.Item == "", nil
+		doc := definition.New(v.Path, v.Format)
+		if v.Item == "" {
+			v.Item = doc.First()
+		}
+		return v, doc, definition.Formed(v.Path) && v.Item == doc.First(), nil
 	}
 	if err == nil {
 		doc, ok = definition.Open(v.Path, v.Format, data)
@@ -123,6 +127,9 @@ func (s *Store) openForm(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	if fields, ok := v.fieldsOf(doc); ok {
 		v.Token, v.Fields = access.FormToken(w, r), formFields(doc.Definition(v.Item), fields)
+		if v.New || v.Item == definition.NewItem {
+			v.named(r.URL.Query())
+		}
 	}
 	v.Refused = http.StatusOK // nothing was sent
 	err = s.showFormErrors(r, v, doc)

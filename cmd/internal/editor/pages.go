@@ -55,6 +55,7 @@ type answer func(http.ResponseWriter, *http.Request) (page, error)
 func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http.Request, dashboard.Page)) {
 	answers := map[string]answer{
 		"GET " + TestsPath:    s.tests,
+		"GET " + NewTestPath:  s.newTest,
 		"GET /settings":       s.overview,
 		"GET /settings/edit":  s.open,
 		"POST /settings/edit": s.submit,
@@ -245,6 +246,8 @@ type sheet struct {
 	Fields        []*formField
 	// Text and Path are a file that is changed as a text, or by the fields of its Format.
 	Text, Path, Format string
+	// Typed is a path that is not a file of definitions.
+	Typed string
 	// TextFormat is the format as which a text is read now; empty for none.
 	TextFormat string
 	// isTyped says that the text was typed on the page of a text.
@@ -335,7 +338,9 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	v.Token, v.Fields = access.FormToken(w, r), formFields(definitionOf[v.Kind], entry.Fields)
-	if !v.New {
+	if v.New {
+		v.named(r.URL.Query())
+	} else {
 		v.Duplicate, v.Refused = s.copyOf(v.Kind, v.ID), http.StatusOK // nothing was sent
 		err = s.showErrors(r.Context(), v, locateWhole)
 	}
@@ -522,6 +527,9 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	defer end()
 	if err := s.isDefinition(r.Context(), v.Path); err != nil {
+		if _, refused := errors.AsType[*refusal](err); refused {
+			return s.wrongFile(r.Context(), v, err)
+		}
 		return page{}, err
 	}
 	if form, ok, err := s.formOfCase(r.Context(), v.Path, r.URL.Query().Get("case")); err != nil || ok {
@@ -537,6 +545,9 @@ func (s *Store) openFile(w http.ResponseWriter, r *http.Request) (page, error) {
 			return page{}, err
 		}
 	case errors.Is(err, fs.ErrNotExist):
+		if format == schema.DialectMatrix {
+			v.Text, v.TextFormat = startOfMatrix, format
+		}
 	case err != nil:
 		return page{}, err
 	case len(data) > maxText:

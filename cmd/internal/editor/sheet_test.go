@@ -20,7 +20,7 @@ func TestFormSavesItsFormat(t *testing.T) {
 		status                   int
 		says                     string
 	}{
-		{"a suite with a name alone", "evalcase", "new.yaml", "", url.Values{"f.name": {"S"}}, 400, "not be a definition of the format evalcase yet; fill in evalcases<"},
+		{"a new case with an id alone", "evalcase", "new.yaml", "", url.Values{"f.id": {"a"}}, 400, `<a href="#in-input">input</a>: <span>the case has no input`},
 		{"a testcase in the form of a suite", "evalcase", "parcel.json", "", url.Values{"f.description": {"A parcel"}}, 400, "format evalcase yet; fill in evalcases<"},
 		{"a new testcase without anything", "testcase", "new.yaml", "", nil, 400, "format testcase yet; fill in name and initial_message<"},
 		{"a new promptval with a name", "promptval", "new.json", "", url.Values{"f.name": {"bot"}}, 400, "fill in test_type, user_input, testing_prompt and evaluation_type<"},
@@ -264,7 +264,7 @@ func TestSentences(t *testing.T) {
 	}
 	r := newReader(t, mathFiles)
 	_, page := r.ask("/settings/file?path=greet.yaml", nil)
-	r.has(page, "<p>greet.yaml is not a file of definitions")
+	r.has(page, `role="alert">greet.yaml is not a file of definitions`, `value="greet.yaml"`)
 }
 
 // TestRepairsOfFields: the example in place of broken JSON fits the field.

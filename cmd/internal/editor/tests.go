@@ -103,7 +103,7 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 		}
 	}
 	q := r.URL.Query()
-	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.cfg.Root + "/settings/file", Changed: s.HasChanges()}
+	v := &testsView{Words: q.Get("words"), Folder: q.Get("folder"), Add: s.address(NewTestPath, "folder", q.Get("folder")), Changed: s.HasChanges()}
 	if v.Runs = s.cfg.Runner != nil; v.Runs {
 		v.Token, v.Running = access.FormToken(w, r), s.cfg.Runner.State().Running
 	}

@@ -41,7 +41,19 @@ type Document struct {
 
 // New returns the document of a new file.
 func New(file, format string) *Document {
-	return &Document{file: file, format: format, object: Fields{}, isNew: true}
+	d := &Document{file: file, format: format, object: Fields{}, isNew: true}
+	if format == schema.DialectEvalcase && !isLines(file) {
+		d.list = lists[format][0] // a case is never alone in its file
+	}
+	return d
+}
+
+// First returns the item of the only definition of a new file.
+func (d *Document) First() string {
+	if d.list != "" {
+		return NewItem
+	}
+	return ""
 }
 
 // Formed reports whether a file with this name can have a form.
@@ -245,7 +257,7 @@ func (d *Document) Number(item string) string {
 // around a list of testcases is not one.
 func (d *Document) Fields(item string) (fields Fields, ok bool) {
 	if item == NewItem {
-		return Fields{}, len(d.items) > 0
+		return Fields{}, len(d.items) > 0 || d.isNew && d.list != ""
 	}
 	if item == "" {
 		return d.object, d.object != nil && (d.list == "" || d.format != schema.DialectTestcase)
@@ -296,7 +308,7 @@ func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 	case d.isNew && isLines(d.file):
 		return append(written(nil, nil, d.Definition(item), mergeFields(old, changed)), '\n'), nil
 	case d.isNew:
-		return created(d.file, d.format, mergeFields(old, changed))
+		return d.created(mergeFields(old, changed))
 	case item == NewItem:
 		out, err = d.add(changed)
 	case isYAML(d.file):
@@ -340,10 +352,13 @@ func (d *Document) around() Fields {
 	return mergeFields(d.object, Fields{d.list: nil})
 }
 
-// created returns a file with one definition of a format.
-func created(file, format string, fields Fields) ([]byte, error) {
-	text, err := EncodeObject(document.Fields(definition(format, fields, "", "")), fields)
-	if err != nil || !isYAML(file) {
+// created returns the file with its only definition.
+func (d *Document) created(fields Fields) ([]byte, error) {
+	text, err := EncodeObject(document.Fields(d.Definition(d.First())), fields)
+	if err == nil && d.list != "" {
+		text, err = EncodeObject(nil, Fields{d.list: slices.Concat([]byte("["), bytes.TrimSpace(text), []byte("]"))})
+	}
+	if err != nil || !isYAML(d.file) {
 		return text, err
 	}
 	node, err := nodeOf(text)
