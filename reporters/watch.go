@@ -140,7 +140,8 @@ type WatchSnapshot struct {
 // A WatchRow is one case of a watch.
 type WatchRow struct {
 	report.Row
-	// Before is the previous result, or the accepted one; nil without one.
+	// Before is the previous result, or the accepted one; nil without one. It is never an
+	// error, which says nothing of the case.
 	Before *WatchMark
 	// Due means that the case will be judged: verdict and score are the previous ones,
 	// if there are any.
@@ -193,11 +194,10 @@ func (r *WatchRow) Change() string {
 		return ""
 	case r.Before == nil:
 		return "first"
-	case now.Verdict == verdict.Error && r.Before.Verdict != verdict.Error:
+	case now.Verdict == verdict.Error:
 		return "error" // whatever the verdict before it was, since the case was not judged
 	}
-	// A missing judgement is neither better nor worse than a failure.
-	was, is := max(r.Before.Verdict.Rank(), 0), max(now.Verdict.Rank(), 0)
+	was, is := r.Before.Verdict.Rank(), now.Verdict.Rank()
 	switch {
 	case is < was:
 		return "broke"

@@ -28,12 +28,10 @@ func TestChange(t *testing.T) {
 		{mark(verdict.Pass, 1), row("a", verdict.Borderline, 0.7), "broke"},
 		{mark(verdict.Pass, 1), row("a", verdict.Error, 0), "error"},
 		{mark(verdict.Fail, 0), row("a", verdict.Error, 0), "error"},
-		{mark(verdict.Error, 0), row("a", verdict.Error, 0), ""},
 		{mark(verdict.Fail, 0), row("a", verdict.Borderline, 0.7), "fixed"},
 		{mark(verdict.Fail, 0.2), row("a", verdict.Fail, 0.4), "higher"},
 		{mark(verdict.Pass, 1), row("a", verdict.Pass, 0.9), "lower"},
 		{mark(verdict.Pass, 0.9), row("a", verdict.Pass, 0.901), ""},
-		{&WatchMark{Verdict: verdict.Error}, row("a", verdict.Fail, 0), ""}, // as bad as before
 		{mark(verdict.Pass, 1), row("a", verdict.Skipped, 0), ""},
 	} {
 		tt.now.Before = tt.before

@@ -15,8 +15,9 @@ import (
 // results are the shown cases, with the previous result of each.
 type results struct {
 	shown map[string]*reporters.WatchRow
-	// last are the verdicts of the previous run or, after an accept, the accepted ones,
-	// which stay.
+	// last are the latest verdicts before this run or, after an accept, the accepted ones,
+	// which stay. Errors are none: a case whose agent was out of order is not fixed when
+	// the agent answers again.
 	last     map[string]reporters.WatchMark
 	accepted bool
 }
@@ -161,7 +162,7 @@ func (r *results) finished(report *report.Report, some bool) {
 		return
 	}
 	for key, row := range r.shown {
-		if mark := row.Mark(); mark != nil && !row.Kept {
+		if mark := row.Mark(); mark != nil && mark.Verdict != verdict.Error && !row.Kept {
 			r.last[key] = *mark
 		}
 	}
@@ -171,7 +172,7 @@ func (r *results) finished(report *report.Report, some bool) {
 func (r *results) accept() {
 	r.accepted = true
 	for key, row := range r.shown {
-		if mark := row.Mark(); mark != nil {
+		if mark := row.Mark(); mark != nil && mark.Verdict != verdict.Error {
 			r.last[key] = *mark
 		}
 		next := *row

@@ -57,6 +57,9 @@ func (b *bot) Respond(ctx context.Context, req target.Request) (target.Reply, er
 			return target.Reply{}, ctx.Err()
 		}
 	}
+	if strings.Contains(question, "down") {
+		return target.Reply{}, &target.Error{Target: "bot", Message: "out of order"}
+	}
 	return target.Reply{
 		Messages: []schema.Message{{Role: schema.RoleAssistant, Content: b.answer(question)}},
 		Traced:   true, Usage: verdict.Usage{Calls: 1},
@@ -288,6 +291,21 @@ func TestSession(t *testing.T) {
 	if detail.Transcript == nil || detail.Transcript.Final() != "hello there" || len(detail.Samples) != 1 || len(detail.Base) != 1 {
 		t.Errorf("detail %+v", detail)
 	}
+}
+
+// TestAnOutageFixesNothing holds that verdicts are compared across an error, with the
+// last verdict before it.
+func TestAnOutageFixesNothing(t *testing.T) {
+	s := newFixture(t, watchmode.Options{})
+	s.bot.answer = func(question string) string { return map[bool]string{true: "bye", false: "hello"}[question == "bad"] }
+	s.want(s.changed(map[string]string{hello: greeting("down 1")}), "talk/level_1/hello error first")
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass first")
+	s.want(s.changed(map[string]string{hello: greeting("down 2")}), "talk/level_1/hello error error")
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass")
+	s.want(s.changed(map[string]string{hello: greeting("down 3")}), "talk/level_1/hello error error")
+	s.want(s.changed(map[string]string{hello: greeting("bad")}), "talk/level_1/hello fail broke")
+	s.want(s.changed(map[string]string{hello: greeting("down 4")}), "talk/level_1/hello error error")
+	s.want(s.changed(map[string]string{hello: greeting("good")}), "talk/level_1/hello pass fixed")
 }
 
 // TestAccept holds that an accepted state stays the base of comparisons.
