@@ -111,6 +111,16 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 			}
 			return links
 		},
+		Trouble: func(*http.Request) (text, path string) {
+			problems, err := configErrors(a, w.Files)
+			switch {
+			case err != nil:
+				return err.Error(), "/settings"
+			case len(problems) == 0:
+				return "", ""
+			}
+			return problems[0].String(), "/settings"
+		},
 		Files: func(_ context.Context, commit string) (fs.FS, error) {
 			if len(commit) == 40 {
 				return w.Repo.FS(commit)
@@ -145,6 +155,7 @@ func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, run
 			return files, files.Close, nil
 		},
 		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
+		Problems: func(_ context.Context, files fs.FS) ([]schema.Problem, error) { return configErrors(a, files) },
 		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
 			return makeForecast(ctx, before, after, uiPlanner{a, w, store}.plan)
 		},
@@ -165,6 +176,12 @@ func settingsOf(a *App, files fs.FS) (schema.Settings, error) {
 		return schema.Settings{}, err
 	}
 	return cfg.Settings(), nil
+}
+
+// configErrors returns the errors of gavel.yaml.
+func configErrors(a *App, files fs.FS) ([]schema.Problem, error) {
+	_, problems, _, err := a.ReadConfig(files)
+	return slices.DeleteFunc(problems, func(p schema.Problem) bool { return p.Severity != schema.Error }), err
 }
 
 // hidden returns a function that removes the configured targets' secrets, and anything

@@ -61,7 +61,7 @@ func (u *uiRunner) Start(names []string, fresh bool) bool {
 	}
 	ctx, cancel := context.WithCancel(u.ctx)
 	step, end := u.board.Track(controller.Worktree)
-	u.state, u.cancel = editor.RunState{Running: true, Fresh: fresh}, cancel
+	u.state, u.cancel = editor.RunState{Running: true, Fresh: fresh, Names: names}, cancel
 	u.runs.Go(func() {
 		defer cancel()
 		id, err := u.run(ctx, names, fresh, func(p controller.Progress) {
@@ -80,7 +80,7 @@ func (u *uiRunner) run(ctx context.Context, names []string, fresh bool, observe 
 	err = u.app.WithLedger(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 		prepared, err := u.prepare(ctx, w, store, names, fresh)
 		if err != nil {
-			return err
+			return &refusedRun{err}
 		}
 		made, err := u.app.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange(), Power: true, Observe: observe})
 		if made != nil {
@@ -90,6 +90,9 @@ func (u *uiRunner) run(ctx context.Context, names []string, fresh bool, observe 
 	})
 	return id, err
 }
+
+// A refusedRun is the reason why nothing was judged.
+type refusedRun struct{ error }
 
 // prepare plans a run. It refuses one that would judge nothing because of mistakes.
 func (u *uiRunner) prepare(ctx context.Context, w *workspace, store *ledger.Ledger, names []string, fresh bool) (*controller.Prepared, error) {
@@ -120,9 +123,17 @@ func (u *uiRunner) Estimate(ctx context.Context, names []string) (estimate strin
 		return nil
 	})
 	if err != nil {
-		err = errors.New(u.app.Secrets.Text(err.Error()))
+		err = errors.New(u.said(err))
 	}
 	return estimate, err
+}
+
+// said returns an error for the page.
+func (u *uiRunner) said(err error) string {
+	if errors.Unwrap(err) == nil && err.Error() == "" {
+		return "the run ended without a report; the terminal of gavel ui says why"
+	}
+	return u.app.Secrets.Text(err.Error())
 }
 
 // check returns the first error of the configuration. The page shows it, because nobody
@@ -144,13 +155,14 @@ func (u *uiRunner) finish(ctx context.Context, id string, err error, end func())
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	defer end()
-	u.state = editor.RunState{Run: id}
+	u.state = editor.RunState{Run: id, Fresh: u.state.Fresh, Names: u.state.Names}
+	if refused, ok := errors.AsType[*refusedRun](err); ok {
+		u.state.Refused, err = true, refused.error
+	}
 	switch {
 	case ctx.Err() != nil:
 		u.state.Canceled = true
-	case err != nil && errors.Unwrap(err) == nil && err.Error() == "":
-		u.state.Problem = "the run ended without a report; the terminal of gavel ui says why"
 	case err != nil:
-		u.state.Problem = u.app.Secrets.Text(err.Error())
+		u.state.Problem = u.said(err)
 	}
 }

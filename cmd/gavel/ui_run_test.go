@@ -141,12 +141,37 @@ func TestUIRuns(t *testing.T) {
 	if text, _ := v.ended(); !strings.Contains(text, "no case has a key like") && !strings.Contains(text, "No case has a key like") {
 		t.Errorf("a key that no case has is answered with\n%s", text)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "gavel.yaml"), []byte("version: 1\ntarget: bot\n"), 0o600); err != nil {
+	written, err := os.ReadFile(filepath.Join(dir, "gavel.yaml"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	was := string(written)
+	writeFile(t, dir, "gavel.yaml", "version: 1\ntarget: bot\n")
 	v.post("tests", "tests/run", url.Values{})
 	if text, _ := v.ended(); !strings.Contains(text, "gavel.yaml:2:1: error: ") {
 		t.Errorf("a run with an unknown field in gavel.yaml is answered with\n%s", text)
+	}
+	pages := []string{"", "tests", "settings", "scores", "costs", at[1:], casePage, "changes", "tests/new", "settings/file", "nothing"}
+	for _, page := range pages {
+		if text, _ := v.get(page); !strings.Contains(text, "Nothing can be run.</b> gavel.yaml:2:1: error: ") || !strings.Contains(text, `<a href="/settings">All problems`) {
+			t.Errorf("the page %q does not say that gavel.yaml is broken:\n%s", page, text)
+		}
+	}
+	if text, _ := v.get("settings"); !strings.Contains(text, "line 2, column 1: ") {
+		t.Errorf("the settings lack the problems of gavel.yaml:\n%s", text)
+	}
+	writeFile(t, dir, "gavel.yaml", was)
+	for _, page := range pages {
+		if text, _ := v.get(page); strings.Contains(text, "Nothing can be run") {
+			t.Errorf("the page %q says that gavel.yaml is still broken:\n%s", page, text)
+		}
+	}
+	if text, _ := v.get("tests/run"); !strings.Contains(text, "that is repaired now") || strings.Contains(text, "gavel.yaml:2:1") {
+		t.Errorf("after the repair of gavel.yaml the page of the run is\n%s", text)
+	}
+	v.post("tests/run", "tests/run", url.Values{"name": {"talk/level_1/hello"}})
+	if text, at := v.ended(); !strings.HasPrefix(at, "/runs/") || strings.Contains(text, "talk/level_1/refuse") {
+		t.Errorf("the refused run, run again, ends at %s:\n%s", at, text)
 	}
 	v.wantForbidden("tests/run", url.Values{})
 }

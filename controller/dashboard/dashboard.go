@@ -46,6 +46,9 @@ type Config struct {
 	Home string
 	// Links returns further entries of the navigation. Defaults to none.
 	Links func(*http.Request) []Link
+	// Trouble returns what prevents every run, and the path of a page about it. Each page
+	// shows it. Defaults to nothing.
+	Trouble func(*http.Request) (text, path string)
 	// Title is the subject of the pages, such as the name of the repository.
 	Title string
 	// Board has the commits that are being judged. Defaults to none.
@@ -74,7 +77,7 @@ func New(cfg Config) *Site {
 		cfg.Hide = redact.Text
 	}
 	s := &Site{cfg: cfg, mux: http.NewServeMux(), reports: newShelf(cfg.Ledger, cfg.Repository, cfg.Hide), spent: ledger.NewRunCosts(cfg.Ledger)}
-	s.shell = NewFrame(FrameConfig{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Links: func(r *http.Request) []Link {
+	s.shell = NewFrame(FrameConfig{Root: cfg.Root, Home: cfg.Home, Title: cfg.Title, Hide: cfg.Hide, Trouble: cfg.Trouble, Links: func(r *http.Request) []Link {
 		links := []Link{{Path: "/", Text: "Runs"}, {Path: "/scores", Text: "Scores"}, {Path: "/costs", Text: "Costs"}}
 		if cfg.Links != nil {
 			links = append(links, cfg.Links(r)...)

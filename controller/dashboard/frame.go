@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters/html"
@@ -74,6 +75,9 @@ type FrameConfig struct {
 	Title string
 	// Links returns the entries. A path that begins with // is not below the root.
 	Links func(*http.Request) []Link
+	// Trouble returns what prevents every run, and the path of a page about it. Each
+	// page shows it. Defaults to nothing.
+	Trouble func(*http.Request) (text, path string)
 	// Hide removes secrets from a text. Defaults to [redact.Text].
 	Hide func(string) string
 }
@@ -107,9 +111,19 @@ type frameView struct {
 	Home, Start         string
 	Style, Script, Icon string
 	Links               []Link
+	Trouble             string
+	TroublePath         string
 	Refresh             int
 	Live                string
 	Body                template.HTML
+}
+
+// below returns the address of a path below the root.
+func (s *Frame) below(path string) string {
+	if strings.HasPrefix(path, "//") {
+		return path[1:]
+	}
+	return s.cfg.Root + path
 }
 
 // Write writes a page with the navigation around it.
@@ -123,13 +137,12 @@ func (s *Frame) Write(w http.ResponseWriter, r *http.Request, f Page) {
 	}
 	if s.cfg.Links != nil {
 		for _, l := range s.cfg.Links(r) {
-			if len(l.Path) > 1 && l.Path[:2] == "//" {
-				l.Path = l.Path[1:]
-			} else {
-				l.Path = s.cfg.Root + l.Path
-			}
-			v.Links = append(v.Links, l)
+			v.Links = append(v.Links, Link{s.below(l.Path), l.Text})
 		}
+	}
+	if s.cfg.Trouble != nil {
+		text, path := s.cfg.Trouble(r)
+		v.Trouble, v.TroublePath = s.cfg.Hide(text), s.below(path)
 	}
 	var out bytes.Buffer
 	if err := frameTemplates.ExecuteTemplate(&out, "shell", v); err != nil {

@@ -158,7 +158,12 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	problems, err := s.problems(r.Context())
+	if err != nil {
+		return page{}, err
+	}
 	view := struct {
+		Problems                       []schema.Problem
 		Domains                        []shelf
 		Title, Edit, EditLevel, AddURL string
 		Tests                          []item
@@ -167,7 +172,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		AddDomain, AddEvaluator        string
 		AddTool, File                  string
 	}{
-		Title: "Settings", AddDomain: s.address("/settings/edit", "kind", kindDomain), AddEvaluator: s.address("/settings/edit", "kind", kindEvaluator),
+		Problems: problems, Title: "Settings", AddDomain: s.address("/settings/edit", "kind", kindDomain), AddEvaluator: s.address("/settings/edit", "kind", kindEvaluator),
 		AddTool: s.address("/settings/edit", "kind", kindTool), File: s.cfg.Root + "/settings/file",
 	}
 	view.Domains = s.sidebar(entries, domain, level)
@@ -195,6 +200,19 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		view.EditLevel = s.address("/settings/edit", "kind", kindLevel, "id", levelID(domain, level))
 	}
 	return page{Template: "settings", Title: view.Title, Body: view}, nil
+}
+
+// problems returns the errors of gavel.yaml.
+func (s *Store) problems(ctx context.Context) ([]schema.Problem, error) {
+	if s.cfg.Problems == nil {
+		return nil, nil
+	}
+	s, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return s.cfg.Problems(ctx, s.files)
 }
 
 // sidebar returns the domains with their levels.

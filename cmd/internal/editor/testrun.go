@@ -36,9 +36,12 @@ type RunState struct {
 	Done, Total int
 	// Run is the id of the ended run; empty if it has no report.
 	Run string
-	// Canceled says that the run was ended early, and Problem why it has no result.
-	Canceled bool
-	Problem  string
+	// Canceled says that the run was ended early, and Problem why it has no result. Refused
+	// says that nothing was judged because of it.
+	Canceled, Refused bool
+	Problem           string
+	// Names are the names that the run was started with.
+	Names []string
 }
 
 // RunPath is the page of the run that is going on. A form with the field key or file
@@ -58,10 +61,12 @@ type againView struct {
 type runView struct {
 	RunState
 	Token string
-	// Refused says that another run was asked for.
-	Refused bool
+	// Busy says that another run was asked for.
+	Busy bool
 	// Head is the name of the run on the board.
 	Head string
+	// Repaired says that what refused the run does so no more.
+	Repaired bool
 }
 
 // runRoutes adds the pages of runs to the answers.
@@ -79,7 +84,7 @@ func (s *Store) runRoutes(answers map[string]answer) {
 func (s *Store) startRun(w http.ResponseWriter, r *http.Request) (page, error) {
 	to := s.address(RunPath)
 	if !s.cfg.Runner.Start(namesIn(r.PostForm), r.PostForm.Has("again")) {
-		to = s.address(RunPath, "refused", "yes")
+		to = s.address(RunPath, "busy", "yes")
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return page{}, nil
@@ -91,7 +96,7 @@ func namesIn(form url.Values) []string {
 	for _, name := range slices.Concat(form["file"], form["key"]) {
 		names = append(names, literal(name))
 	}
-	return names
+	return append(names, form["name"]...)
 }
 
 // askAgain shows what it takes to judge cases again that have a verdict.
@@ -119,7 +124,7 @@ func (s *Store) cancelRun(w http.ResponseWriter, r *http.Request) (page, error) 
 
 // showRun shows a run that is going on, and leads to the page of one that has ended.
 func (s *Store) showRun(w http.ResponseWriter, r *http.Request) (page, error) {
-	v := runView{RunState: s.cfg.Runner.State(), Token: access.FormToken(w, r), Refused: r.URL.Query().Has("refused"), Head: controller.Worktree}
+	v := runView{RunState: s.cfg.Runner.State(), Token: access.FormToken(w, r), Busy: r.URL.Query().Has("busy"), Head: controller.Worktree}
 	switch {
 	case v.Running:
 		return page{Template: "test-run", Title: "Run", Body: v, Live: true}, nil
@@ -129,6 +134,12 @@ func (s *Store) showRun(w http.ResponseWriter, r *http.Request) (page, error) {
 	case v.Problem == "" && !v.Canceled:
 		http.Redirect(w, r, s.address(TestsPath), http.StatusSeeOther)
 		return page{}, nil
+	}
+	if v.Refused { // the reason may be another one by now, or none
+		_, err := s.cfg.Runner.Estimate(r.Context(), v.Names)
+		if v.Repaired = err == nil; err != nil {
+			v.Problem = err.Error()
+		}
 	}
 	return page{Template: "test-run", Title: "Run", Body: v}, nil
 }

@@ -42,6 +42,8 @@ type Config struct {
 	Lock func(context.Context) (release func() error, err error)
 	// Settings reads the settings for definitions from gavel.yaml.
 	Settings func(context.Context, fs.FS) (schema.Settings, error)
+	// Problems returns the errors of gavel.yaml. Defaults to none.
+	Problems func(context.Context, fs.FS) ([]schema.Problem, error)
 	// Repository is the name of the repository, such as acme/shop; empty for none.
 	Repository string
 	// Root is the path before all addresses on the pages, such as /r/acme/shop. A caller
