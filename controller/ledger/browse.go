@@ -147,7 +147,7 @@ func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest stri
 		var at int64
 		var run, head, base sql.NullString
 		var body sql.RawBytes
-		if err := rows.Scan(&at, &j.Verdict, &j.Score, &j.Digest, &j.Commit, &j.J, &j.Last, &body, &run, &head, &base); err != nil {
+		if err := rows.Scan(&at, &j.Verdict, &j.Score, (*digestColumn)(&j.Digest), &j.Commit, (*digestColumn)(&j.J), &j.Last, &body, &run, &head, &base); err != nil {
 			return err
 		}
 		var decision Decision
@@ -169,7 +169,7 @@ func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest stri
 		LEFT JOIN runs r ON r.id = (SELECT id FROM runs
 			WHERE started <= v.created AND substr(v.case_id, 1, length(repository) + 1) = repository || ?4
 			ORDER BY started DESC LIMIT 1) AND r.finished >= v.created
-		ORDER BY v.id`, scope.Namespace(), digest, limit, "\n")
+		ORDER BY v.id`, scope.Namespace(), digestBytes(digest), limit, "\n")
 	ofBase := "" // the last digest at base
 	for i := range found {
 		j, before := &found[i], ofBase

@@ -69,6 +69,6 @@ func LoadCase(ctx context.Context, l *Ledger, scope Scope, e, j string) (StoredC
 			WHERE j.j = ?2 AND j.ns IN ('', ?3) AND s.ns IN ('', ?3) AND (s.ns = ?3 OR NOT EXISTS
 				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?3))
 		UNION ALL SELECT 2, 0, 0, 0, NULL, '' WHERE EXISTS (SELECT 1 FROM calls WHERE digest IN (?1, ?2) AND ns IN ('', ?3))
-		ORDER BY 1, 2, 6 DESC`, e, j, own)
+		ORDER BY 1, 2, 6 DESC`, digestBytes(e), digestBytes(j), own)
 	return s, l.Store().Fault(op, err)
 }

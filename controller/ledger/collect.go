@@ -103,7 +103,7 @@ type removal struct {
 }
 
 const (
-	notNeeded = " NOT IN (SELECT value FROM json_each(?2) UNION ALL SELECT digest FROM wanted UNION ALL SELECT digest FROM leases)"
+	notNeeded = " NOT IN (SELECT unhex(value) FROM json_each(?2) UNION ALL SELECT digest FROM wanted UNION ALL SELECT digest FROM leases)"
 	isOver    = "ns IN (SELECT value FROM json_each(?3))"
 	// replaced are runs r that are not the newest of their pull request, or of
 	// everything else, and that do not hold the receipt of the last publication.
@@ -191,7 +191,7 @@ func (l *Ledger) sweepOnce(ctx context.Context, c Collection) (Removed, error) {
 	s := &sweep{Collection: c}
 	needed, over := []string{}, []string{""}
 	for _, d := range c.Needed {
-		needed = append(needed, d.E, d.J, d.D)
+		needed = append(needed, digestHex(d.E), digestHex(d.J), digestHex(d.D))
 	}
 	for _, t := range c.Closed {
 		over = append(over, t.namespace())

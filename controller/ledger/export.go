@@ -12,14 +12,14 @@ import (
 // exports return the entries of each kind as JSON objects, in the order in which they
 // were made.
 var exports = []string{
-	`SELECT json_object('type', 'sample', 'e', e, 'ordinal', ordinal, 'level', level, 'namespace', ns, 'created', ` + isoTime("created") + `,
+	`SELECT json_object('type', 'sample', 'e', lower(hex(e)), 'ordinal', ordinal, 'level', level, 'namespace', ns, 'created', ` + isoTime("created") + `,
 		'duration_ms', duration / 1000000, 'transcript', json(CAST(body AS TEXT))) FROM samples JOIN transcripts ON sample = id ORDER BY id`,
-	`SELECT json_object('type', 'judgement', 'j', j.j, 'e', s.e, 'ordinal', s.ordinal, 'level', j.level, 'namespace', j.ns,
+	`SELECT json_object('type', 'judgement', 'j', lower(hex(j.j)), 'e', lower(hex(s.e)), 'ordinal', s.ordinal, 'level', j.level, 'namespace', j.ns,
 		'created', ` + isoTime("j.created") + `, 'judgement', json(CAST(j.body AS TEXT))) FROM judgements j JOIN samples s ON s.id = j.sample ORDER BY j.id`,
-	`SELECT json_object('type', 'verdict', 'd', d, 'j', j, 'e', e, 'last', last, 'level', level, 'namespace', ns, 'created', ` + isoTime("created") + `,
+	`SELECT json_object('type', 'verdict', 'd', lower(hex(d)), 'j', lower(hex(j)), 'e', lower(hex(e)), 'last', last, 'level', level, 'namespace', ns, 'created', ` + isoTime("created") + `,
 		'decision', json(CAST(body AS TEXT))) FROM verdicts ORDER BY id`,
-	`SELECT json_object('type', 'call', 'digest', digest, 'ordinal', ordinal, 'seq', seq, 'role', role, 'attempt', attempt, 'level', level,
-		'namespace', ns, 'created', ` + isoTime("created") + `, 'request_digest', request_digest, 'request', json(CAST(request AS TEXT)),
+	`SELECT json_object('type', 'call', 'digest', lower(hex(digest)), 'ordinal', ordinal, 'seq', seq, 'role', role, 'attempt', attempt, 'level', level,
+		'namespace', ns, 'created', ` + isoTime("created") + `, 'request_digest', lower(hex(request_digest)), 'request', json(CAST(request AS TEXT)),
 		'reply', json(CAST(reply AS TEXT))) FROM calls ORDER BY id`,
 	`SELECT json_object('type', 'run', 'id', id, 'repository', repository, 'pull_request', pull_request, 'base', base, 'head', head,
 		'started', ` + isoTime("started") + `, 'finished', ` + isoTime("finished") + `), id

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
@@ -33,7 +32,7 @@ func (l *Ledger) SaveFailure(ctx context.Context, trust Trust, f Failure) error 
 	}
 	err := l.store.Submit(ctx, func(t *store.Tx) error {
 		return t.Exec("INSERT INTO failures (e, ns, source, symptom, retry, created) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (e, ns, created) DO NOTHING",
-			f.E, trust.namespace(), f.Source, f.Symptom, retry, f.At.UnixMilli())
+			digestBytes(f.E), trust.namespace(), f.Source, f.Symptom, retry, f.At.UnixMilli())
 	})
 	return l.store.Fault("store a failure", err)
 }
@@ -44,7 +43,7 @@ func (l *Ledger) Failures(ctx context.Context, scope Scope, digests []string) (m
 	if scope.Nothing || len(digests) == 0 {
 		return nil, nil
 	}
-	list, err := json.Marshal(digests)
+	list, err := digestList(digests)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +55,13 @@ func (l *Ledger) Failures(ctx context.Context, scope Scope, digests []string) (m
 	err = l.store.Each(ctx, func(rows *sql.Rows) error {
 		var f Failure
 		var retry, at int64
-		if err := rows.Scan(&f.E, &f.Source, &f.Symptom, &retry, &at); err != nil {
+		if err := rows.Scan((*digestColumn)(&f.E), &f.Source, &f.Symptom, &retry, &at); err != nil {
 			return err
 		}
 		f.Retry, f.At = retry == 1, time.UnixMilli(at).UTC()
 		found[f.E] = append(found[f.E], f)
 		return nil
-	}, `SELECT f.e, f.source, f.symptom, f.retry, f.created FROM (SELECT DISTINCT value FROM json_each(?)) q JOIN failures f ON f.e = q.value
-		WHERE f.ns IN ('', ?) AND f.created >= ? ORDER BY f.e, f.created`, string(list), scope.Trust.namespace(), since)
+	}, `SELECT f.e, f.source, f.symptom, f.retry, f.created FROM (SELECT DISTINCT value FROM json_each(?)) q JOIN failures f ON f.e = unhex(q.value)
+		WHERE f.ns IN ('', ?) AND f.created >= ? ORDER BY f.e, f.created`, list, scope.Trust.namespace(), since)
 	return found, l.store.Fault("read failures", err)
 }

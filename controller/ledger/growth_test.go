@@ -252,10 +252,10 @@ func (l *Ledger) verdicts(t *testing.T, n int) {
 	const numbers = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < ?1) "
 	err = l.store.Submit(t.Context(), func(x *store.Tx) error {
 		for _, text := range []string{
-			numbers + "INSERT INTO samples (id, e, ordinal, ns, level, duration, created) SELECT i, 'e' || i, 0, '', 2, 0, 1 FROM n WHERE ?2 IS NOT ?3",
+			numbers + "INSERT INTO samples (id, e, ordinal, ns, level, duration, created) SELECT i, CAST('e' || i AS BLOB), 0, '', 2, 0, 1 FROM n WHERE ?2 IS NOT ?3",
 			numbers + "INSERT INTO transcripts (sample, body) SELECT i, CAST('{}' AS BLOB) FROM n WHERE ?2 IS NOT ?3",
-			numbers + "INSERT INTO judgements (j, sample, ns, level, body, created) SELECT 'j' || i, i, '', 2, ?2, 1 FROM n WHERE ?2 IS NOT ?3",
-			numbers + "INSERT INTO verdicts (d, last, ns, level, e, j, verdict, samples, body, oldest, created) SELECT 'd' || i, 0, '', 2, 'e' || i, 'j' || i, 'pass', 1, ?3, 1, 1 FROM n WHERE ?2 IS NOT ?3",
+			numbers + "INSERT INTO judgements (j, sample, ns, level, body, created) SELECT CAST('j' || i AS BLOB), i, '', 2, ?2, 1 FROM n WHERE ?2 IS NOT ?3",
+			numbers + "INSERT INTO verdicts (d, last, ns, level, e, j, verdict, samples, body, oldest, created) SELECT CAST('d' || i AS BLOB), 0, '', 2, CAST('e' || i AS BLOB), CAST('j' || i AS BLOB), 'pass', 1, ?3, 1, 1 FROM n WHERE ?2 IS NOT ?3",
 		} {
 			if err := x.Exec(text, n, j, d); err != nil {
 				return err

@@ -83,7 +83,7 @@ func ReadHistories(ctx context.Context, store *Ledger, scope Scope, asks []Histo
 // outcome. Its arguments are the namespace and the questions.
 const selectHistories = `SELECT q.key, s.ordinal, s.created, coalesce(CAST(t.body AS TEXT) ->> 'model', ''), s.chosen, j.body
 	FROM json_each(?2) q
-	JOIN judgements j ON j.j = q.value ->> 'j' AND j.ns IN ('', ?1)
+	JOIN judgements j ON j.j = unhex(q.value ->> 'j') AND j.ns IN ('', ?1)
 	JOIN samples s ON s.id = j.sample AND s.ns IN ('', ?1) AND s.chosen <> 1
 		AND s.created > CAST(q.value ->> 'since' AS BIGINT) AND s.created <= CAST(q.value ->> 'until' AS BIGINT)
 	JOIN transcripts t ON t.sample = s.id
@@ -100,7 +100,7 @@ func historyQuestions(asks []HistoryAsk) []historyQuestion {
 	out := make([]historyQuestion, len(asks))
 	for i, a := range asks {
 		if a.Case.Policy.Retry == nil && a.Case.Alternative == nil {
-			out[i] = historyQuestion{a.Digests.J, a.Since.UnixMilli(), a.Until.UnixMilli()}
+			out[i] = historyQuestion{digestHex(a.Digests.J), a.Since.UnixMilli(), a.Until.UnixMilli()}
 		}
 	}
 	return out
@@ -192,7 +192,7 @@ func decideMeasurement(c *schema.Case, block []historySample) Measurement {
 func BeginHistories(ctx context.Context, l *Ledger, digests []string, at time.Time) error {
 	err := l.Store().Submit(ctx, func(t *store.Tx) error {
 		for _, j := range digests {
-			if err := t.Exec("INSERT INTO histories (j, since) VALUES (?, ?) ON CONFLICT DO NOTHING", j, at.UnixMilli()); err != nil {
+			if err := t.Exec("INSERT INTO histories (j, since) VALUES (?, ?) ON CONFLICT DO NOTHING", digestBytes(j), at.UnixMilli()); err != nil {
 				return err
 			}
 		}
@@ -204,7 +204,7 @@ func BeginHistories(ctx context.Context, l *Ledger, digests []string, at time.Ti
 // HistoriesBegun returns the times at which the histories of judgement digests restarted,
 // the earliest first. It leaves out digests whose history never did.
 func HistoriesBegun(ctx context.Context, l *Ledger, digests []string) (map[string][]time.Time, error) {
-	list, err := json.Marshal(digests)
+	list, err := digestList(digests)
 	if err != nil {
 		return nil, err
 	}
@@ -212,12 +212,12 @@ func HistoriesBegun(ctx context.Context, l *Ledger, digests []string) (map[strin
 	err = l.Store().Each(ctx, func(rows *sql.Rows) error {
 		var j string
 		var since int64
-		if err := rows.Scan(&j, &since); err != nil {
+		if err := rows.Scan((*digestColumn)(&j), &since); err != nil {
 			return err
 		}
 		begun[j] = append(begun[j], time.UnixMilli(since).UTC())
 		return nil
-	}, "SELECT h.j, h.since FROM (SELECT DISTINCT value FROM json_each(?)) q JOIN histories h ON h.j = q.value ORDER BY h.j, h.since", string(list))
+	}, "SELECT h.j, h.since FROM (SELECT DISTINCT value FROM json_each(?)) q JOIN histories h ON h.j = unhex(q.value) ORDER BY h.j, h.since", list)
 	return begun, l.Store().Fault("read when histories began", err)
 }
 

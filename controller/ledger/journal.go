@@ -62,8 +62,8 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
 				request = excluded.request, reply = excluded.reply, created = excluded.created`,
-			c.Key.Digest, c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
-			c.RequestDigest, c.Request, c.Reply, c.At.UnixMilli(), epoch)
+			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
+			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), epoch)
 		if err != nil || stored > 0 {
 			return err
 		}
@@ -83,7 +83,7 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		c := Call{Key: CallKey{Digest: digest, Ordinal: ordinal}}
 		var at int64
-		if err := rows.Scan(&c.Key.Seq, &c.Key.Role, &c.Key.Attempt, &c.RequestDigest, &c.Request, &c.Reply, &at); err != nil {
+		if err := rows.Scan(&c.Key.Seq, &c.Key.Role, &c.Key.Attempt, (*digestColumn)(&c.RequestDigest), &c.Request, &c.Reply, &at); err != nil {
 			return err
 		}
 		if c.Key.Seq == len(found) {
@@ -93,7 +93,7 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 		return nil
 	}, `SELECT seq, role, attempt, request_digest, request, reply, created FROM calls
 		WHERE digest = ? AND ordinal = ? AND ns IN ('', ?) AND created >= ? ORDER BY seq, ns DESC`,
-		digest, ordinal, scope.Namespace(), scope.notBefore())
+		digestBytes(digest), ordinal, scope.Namespace(), scope.notBefore())
 	return found, l.store.Fault("read the calls of "+digest, err)
 }
 
@@ -106,7 +106,7 @@ func (l *Ledger) DropCalls(ctx context.Context, trust Trust, key CallKey, lease 
 			return err
 		}
 		return t.Exec("DELETE FROM calls WHERE digest = ? AND ordinal = ? AND seq >= ? AND ns = ?",
-			key.Digest, key.Ordinal, key.Seq, trust.namespace())
+			digestBytes(key.Digest), key.Ordinal, key.Seq, trust.namespace())
 	})
 	return l.store.Fault("drop calls", err)
 }

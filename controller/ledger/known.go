@@ -26,8 +26,8 @@ const (
 	// fromVerdicts joins the digests q with the verdict v that a scope uses of
 	// each. Its arguments are the namespace, the age, the end, and the digests.
 	fromVerdicts = `FROM json_each(?4) q JOIN verdicts v ON v.id = coalesce(
-		(SELECT id FROM verdicts WHERE d = q.value AND ns = ?1 AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1),
-		(SELECT id FROM verdicts WHERE d = q.value AND ns = '' AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1))`
+		(SELECT id FROM verdicts WHERE d = unhex(q.value) AND ns = ?1 AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1),
+		(SELECT id FROM verdicts WHERE d = unhex(q.value) AND ns = '' AND oldest >= ?2 AND created < ?3 ORDER BY last DESC LIMIT 1))`
 )
 
 // Executions returns the samples of E that the scope may use, by ordinal, and the
@@ -55,7 +55,7 @@ func (l *Ledger) Executions(ctx context.Context, scope Scope, e string) (found [
 		found = append(found, x)
 		return nil
 	}, `SELECT s.ordinal, s.duration, s.created, t.body FROM samples s JOIN transcripts t ON t.sample = s.id
-		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, e, scope.Namespace())
+		WHERE s.e = ? AND s.ns IN ('', ?) ORDER BY s.ordinal, s.ns DESC`, digestBytes(e), scope.Namespace())
 	return found, next, l.store.Fault("read the samples of "+e, err)
 }
 
@@ -72,7 +72,7 @@ func LastReplies(ctx context.Context, l *Ledger, scope Scope, digests []string) 
 		asked, executed = append(asked, digest), append(executed, decision.E)
 	}
 	found := map[string]schema.Message{}
-	err = l.bulk(ctx, executed, func(rows *sql.Rows) error {
+	err = l.bulk(ctx, digestHexes(executed), func(rows *sql.Rows) error {
 		var i int
 		var body sql.RawBytes
 		if err := rows.Scan(&i, &body); err != nil {
@@ -87,7 +87,7 @@ func LastReplies(ctx context.Context, l *Ledger, scope Scope, digests []string) 
 		}
 		return nil
 	}, `SELECT q.key, t.body FROM json_each(?3) q JOIN transcripts t ON t.sample =
-		(SELECT s.id FROM samples s JOIN transcripts own ON own.sample = s.id WHERE s.e = q.value AND s.ns IN ('', ?1) AND s.created >= ?2
+		(SELECT s.id FROM samples s JOIN transcripts own ON own.sample = s.id WHERE s.e = unhex(q.value) AND s.ns IN ('', ?1) AND s.created >= ?2
 			ORDER BY s.ordinal DESC, s.ns DESC LIMIT 1)`, scope.Namespace(), scope.notBefore())
 	return found, l.store.Fault("read the newest samples", err)
 }
@@ -118,7 +118,7 @@ func (l *Ledger) Judgements(ctx context.Context, scope Scope, j string) ([]Judge
 		found = append(found, judged)
 		return nil
 	}, "SELECT s.ordinal, j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.created >= ? ORDER BY s.ordinal, j.ns DESC",
-		j, own, own, own, own, scope.notBefore())
+		digestBytes(j), own, own, own, own, scope.notBefore())
 	return found, l.store.Fault("read the judgements of "+j, err)
 }
 
@@ -130,19 +130,17 @@ func (l *Ledger) Decided(ctx context.Context, scope Scope, digests []string) (ma
 	if scope.Nothing {
 		return found, nil
 	}
-	err := l.bulk(ctx, digests, func(rows *sql.Rows) error {
+	err := l.bulk(ctx, digestHexes(digests), func(rows *sql.Rows) error {
 		var i int
-		var e, j string
+		d := new(Decision)
 		var body sql.RawBytes
 		var created, oldest int64
-		if err := rows.Scan(&i, &e, &j, &body, &created, &oldest); err != nil {
+		if err := rows.Scan(&i, (*digestColumn)(&d.E), (*digestColumn)(&d.J), &body, &created, &oldest); err != nil {
 			return err
 		}
-		d := new(Decision)
 		if err := d.decode(&reader, body); err != nil {
 			return fmt.Errorf("verdict %s: %w", digests[i], err)
 		}
-		d.E, d.J = e, j
 		d.Created, d.Oldest = time.UnixMilli(created).UTC(), time.UnixMilli(oldest).UTC()
 		found[digests[i]] = d
 		return nil
@@ -162,7 +160,7 @@ func (l *Ledger) Stored(ctx context.Context, scope Scope, digests []plan.Digests
 	for i, x := range digests {
 		list[i] = x.D
 	}
-	err := l.bulk(ctx, list, func(rows *sql.Rows) error {
+	err := l.bulk(ctx, digestHexes(list), func(rows *sql.Rows) error {
 		var i int
 		var r verdict.Result
 		if err := rows.Scan(&i, &r.Verdict, &r.Score, &r.Samples); err != nil {
@@ -203,19 +201,19 @@ func (l *Ledger) count(ctx context.Context, scope Scope, digests []plan.Digests,
 		}
 	}
 	err := l.ordinals(ctx, e, func(i, n int) { out[open[i]].Executed = n },
-		"FROM samples s WHERE s.e = q.value AND "+visible+" AND s.created >= ?", own, own, own, since)
+		"FROM samples s WHERE s.e = unhex(q.value) AND "+visible+" AND s.created >= ?", own, own, own, since)
 	if err != nil {
 		return l.store.Fault("count the samples", err)
 	}
 	err = l.ordinals(ctx, j, func(i, n int) { out[open[i]].Judged = n },
-		fromJudgements+" WHERE j.j = q.value AND "+ownFirst+" AND s.created >= ?", own, own, own, own, since)
+		fromJudgements+" WHERE j.j = unhex(q.value) AND "+ownFirst+" AND s.created >= ?", own, own, own, own, since)
 	return l.store.Fault("count the judgements", err)
 }
 
 // ordinals counts, for each digest, the ordinals that the rest of a query finds for the
-// digest q.value.
+// digest unhex(q.value).
 func (l *Ledger) ordinals(ctx context.Context, digests []string, found func(i, n int), from string, args ...any) error {
-	return l.bulk(ctx, digests, func(rows *sql.Rows) error {
+	return l.bulk(ctx, digestHexes(digests), func(rows *sql.Rows) error {
 		var i, n int
 		if err := rows.Scan(&i, &n); err != nil {
 			return err
@@ -225,13 +223,13 @@ func (l *Ledger) ordinals(ctx context.Context, digests []string, found func(i, n
 	}, "SELECT q.key, (SELECT count(DISTINCT s.ordinal) "+from+") FROM json_each(?) q", args...)
 }
 
-// bulk runs a query over all digests at once. They are its last argument, which
+// bulk runs a query over all values at once. They are its last argument, which
 // json_each(?) reads.
-func (l *Ledger) bulk(ctx context.Context, digests []string, do func(*sql.Rows) error, text string, args ...any) error {
-	if len(digests) == 0 {
+func (l *Ledger) bulk(ctx context.Context, values []string, do func(*sql.Rows) error, text string, args ...any) error {
+	if len(values) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(digests)
+	list, err := json.Marshal(values)
 	if err != nil {
 		return err
 	}

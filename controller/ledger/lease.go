@@ -57,7 +57,7 @@ type Lease struct {
 // BeginRun records that a run begins and wants the results for the execution digests.
 // The caller must call Close.
 func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*RunHandle, error) {
-	list, err := json.Marshal(append([]string{}, digests...)) // never null
+	list, err := digestList(digests)
 	if err := errors.Join(err, trust.check()); err != nil {
 		return nil, l.store.Fault("begin a run", err)
 	}
@@ -71,7 +71,7 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 		if err != nil {
 			return err
 		}
-		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, value FROM json_each(?)", r.run, string(list))
+		return t.Exec("INSERT INTO wanted (run, digest) SELECT DISTINCT ?, unhex(value) FROM json_each(?)", r.run, list)
 	})
 	if err != nil {
 		l.store.Locks().End(r.slot)
@@ -101,11 +101,11 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		if err := t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", r.run, digest); err != nil {
+		if err := t.Exec("DELETE FROM wanted WHERE run = ? AND digest = ?", r.run, digestBytes(digest)); err != nil {
 			return err
 		}
 		return t.Row(`SELECT EXISTS (SELECT 1 FROM wanted w JOIN underway u ON u.run = w.run
-			WHERE w.digest = ? AND (? = '' OR u.ns = ?))`, digest, ns, ns).Scan(&wanted)
+			WHERE w.digest = ? AND (? = '' OR u.ns = ?))`, digestBytes(digest), ns, ns).Scan(&wanted)
 	})
 	return wanted, l.store.Fault("give up "+digest, err)
 }
@@ -150,14 +150,14 @@ func (x *Lease) Blank() bool { return x != nil && x.blank }
 func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken bool, err error) {
 	err = t.Row(`INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?3, ?4, ?5
 		WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?3)) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch, `+hasNothing,
-		x.digest, judgement, x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch, &x.blank)
+		digestBytes(x.digest), digestBytes(judgement), x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch, &x.blank)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
 	if taken, err = l.replace(t, x); err != nil || taken {
 		return taken, err
 	}
-	return false, t.Row(unused, x.digest, judgement).Scan(&x.blank)
+	return false, t.Row(unused, digestBytes(x.digest), digestBytes(judgement)).Scan(&x.blank)
 }
 
 // replace takes the place of a lease that has ended, and reports whether a living run
@@ -165,7 +165,7 @@ func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken bool, err 
 func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 	ns := x.handle.trust.namespace()
 	var before sql.NullInt64
-	if err := t.Row("SELECT max(epoch) FROM leases WHERE digest = ? AND ns = ?", x.digest, ns).Scan(&before); err != nil {
+	if err := t.Row("SELECT max(epoch) FROM leases WHERE digest = ? AND ns = ?", digestBytes(x.digest), ns).Scan(&before); err != nil {
 		return false, err
 	}
 	if taken, err := l.isLeased(t, x.digest, ns); err != nil || taken {
@@ -176,7 +176,7 @@ func (l *Ledger) replace(t *store.Tx, x *Lease) (taken bool, err error) {
 		return false, err
 	}
 	err = t.Row("INSERT INTO leases (digest, ns, owner, until) VALUES (?, ?, ?, ?) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch",
-		x.digest, ns, x.handle.run, l.soon()).Scan(&x.epoch)
+		digestBytes(x.digest), ns, x.handle.run, l.soon()).Scan(&x.epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	}
@@ -194,7 +194,7 @@ func (l *Ledger) isLeased(t *store.Tx, digest, ns string) (bool, error) {
 		now := l.now()
 		var list string
 		err = t.Row("SELECT json_group_array("+signed+") FROM leases WHERE digest = ?3 AND ns IN ('', ?4)",
-			now.UnixMilli(), now.Add(longestLease).UnixMilli(), digest, ns).Scan(&list)
+			now.UnixMilli(), now.Add(longestLease).UnixMilli(), digestBytes(digest), ns).Scan(&list)
 		var owners []string
 		if err == nil {
 			err = json.Unmarshal([]byte(list), &owners)
@@ -229,7 +229,7 @@ func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 		there = there || l.store.Locks().Mine(run) || owner[0] == '+' && l.store.Locks().Alive(run)
 		return nil
 	}, "SELECT "+signed+" FROM leases WHERE digest = ?3 AND ns IN ('', ?4)",
-		now.UnixMilli(), now.Add(longestLease).UnixMilli(), digest, r.trust.namespace())
+		now.UnixMilli(), now.Add(longestLease).UnixMilli(), digestBytes(digest), r.trust.namespace())
 	return there, l.store.Fault("read the lease on "+digest, err)
 }
 

@@ -32,7 +32,7 @@ func (r *RunHandle) sign(ctx context.Context) {
 	before, judged := slices.Collect(maps.Values(r.leases)), r.judged
 	r.judged = nil
 	r.mu.Unlock()
-	over, err := json.Marshal(append([]string{}, judged...)) // never null
+	over, err := digestList(judged)
 	if err != nil {
 		return
 	}
@@ -43,7 +43,7 @@ func (r *RunHandle) sign(ctx context.Context) {
 			t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
 				r.run, r.trust.namespace(), until),
 			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, r.run),
-			t.Exec("DELETE FROM wanted WHERE run = ? AND digest IN (SELECT value FROM json_each(?))", r.run, string(over)))
+			t.Exec("DELETE FROM wanted WHERE run = ? AND digest IN (SELECT unhex(value) FROM json_each(?))", r.run, over))
 		if err != nil {
 			return err
 		}

@@ -261,7 +261,7 @@ func (s *outcomeRow) insertSample(t *store.Tx, x Execution, transcript []byte) (
 	var id int64
 	err := t.Row(`INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id`,
-		s.Digests.E, x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now, s.Purpose).Scan(&id)
+		digestBytes(s.Digests.E), x.Ordinal, s.ns, s.Trust.Level, int64(x.Duration), s.now, s.Purpose).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -277,7 +277,7 @@ func (s *outcomeRow) insertJudgement(t *store.Tx, ordinal int, sample int64, bod
 	if sample == 0 {
 		// A pull request's own sample goes before base's.
 		err := t.Row("SELECT id FROM samples WHERE e = ? AND ordinal = ? AND ns IN ('', ?) ORDER BY ns DESC LIMIT 1",
-			s.Digests.E, ordinal, s.ns).Scan(&sample)
+			digestBytes(s.Digests.E), ordinal, s.ns).Scan(&sample)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, errNoSample
 		}
@@ -287,7 +287,7 @@ func (s *outcomeRow) insertJudgement(t *store.Tx, ordinal int, sample int64, bod
 	}
 	err := t.Row(`INSERT INTO judgements (j, sample, ns, level, body, created) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING id`,
-		s.Digests.J, sample, s.ns, s.Trust.Level, body, s.now).Scan(&sample)
+		digestBytes(s.Digests.J), sample, s.ns, s.Trust.Level, body, s.now).Scan(&sample)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -309,7 +309,7 @@ func (s *outcomeRow) insertDecision(t *store.Tx, isNew bool) error {
 	var last, oldest sql.NullInt64
 	err := t.Row("SELECT count(*), max(ordinal), min(created) FROM (SELECT DISTINCT s.ordinal, s.created "+fromJudgements+
 		" WHERE j.j = ? AND "+ownFirst+" ORDER BY s.ordinal DESC LIMIT ?) AS used",
-		s.Digests.J, s.ns, s.ns, s.ns, s.ns, s.Decision.Samples).Scan(&there, &last, &oldest)
+		digestBytes(s.Digests.J), s.ns, s.ns, s.ns, s.ns, s.Decision.Samples).Scan(&there, &last, &oldest)
 	if err != nil {
 		return err
 	}
@@ -325,7 +325,7 @@ func (s *outcomeRow) insertVerdict(t *store.Tx, last, oldest int64) error {
 	result := s.Decision.Result
 	return t.Exec(`INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (d, last, ns) DO NOTHING`,
-		s.Digests.D, last, s.ns, s.Trust.Level, s.Digests.E, s.Digests.J,
+		digestBytes(s.Digests.D), last, s.ns, s.Trust.Level, digestBytes(s.Digests.E), digestBytes(s.Digests.J),
 		result.Verdict, result.Score, result.Samples, s.decision, oldest, s.now,
 		caseID(s.Trust.Repository, s.Case), s.parts, s.Commit)
 }

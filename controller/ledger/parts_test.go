@@ -125,7 +125,7 @@ func testSharedParts(t *testing.T, b backend) {
 	body, err := json.Marshal([]plan.Part{part("old")})
 	k.check(err)
 	k.check(k.Store().Submit(t.Context(), func(tx *store.Tx) error {
-		return tx.Exec("UPDATE verdicts SET parts = ? WHERE d = ?", body, digestsOf("two").D)
+		return tx.Exec("UPDATE verdicts SET parts = ? WHERE d = ?", body, sumOf(digestsOf("two").D))
 	}))
 	wantNames("two", "old")
 	if v := k.verify(nil); len(v.Faults) > 0 {

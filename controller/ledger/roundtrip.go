@@ -30,8 +30,8 @@ func (e *leaseEpochs) Acquire(ctx context.Context, s *store.Store, x *Lease, jud
 			ON CONFLICT (epoch) DO UPDATE SET until = excluded.until RETURNING epoch
 		)
 		SELECT EXISTS (SELECT 1 FROM own) OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?5)`,
-		Args: []any{x.digest, x.handle.trust.namespace(), x.handle.run, x.handle.ledger.soon(), x.epoch}, Into: []any{&taken},
-	}, store.Statement{Text: unused, Args: []any{x.digest, judgement}, Into: []any{&x.blank}})
+		Args: []any{digestBytes(x.digest), x.handle.trust.namespace(), x.handle.run, x.handle.ledger.soon(), x.epoch}, Into: []any{&taken},
+	}, store.Statement{Text: unused, Args: []any{digestBytes(x.digest), digestBytes(judgement)}, Into: []any{&x.blank}})
 	if err == nil && !taken {
 		err = store.ErrRefused
 	}
@@ -80,7 +80,7 @@ func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 			RETURNING id
 		)
 		SELECT EXISTS (SELECT 1 FROM stored)`,
-		Args: []any{c.Digest, c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, c.RequestDigest, c.Request, c.Reply, c.Created, epoch},
+		Args: []any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch},
 		Into: []any{&stored},
 	})
 	if err == nil && !stored {
@@ -130,7 +130,7 @@ func (o outcomeChange) Store(ctx context.Context, s *store.Store) error {
 		keys[i], bodies[i] = p.key, p.body
 	}
 	statements := []store.Statement{{Text: outcome, Args: []any{
-		o.Epoch, uuid.NewString(), o.E, o.J, o.D, o.Namespace, o.Level, o.Now, o.Purpose,
+		o.Epoch, uuid.NewString(), digestBytes(o.E), digestBytes(o.J), digestBytes(o.D), o.Namespace, o.Level, o.Now, o.Purpose,
 		o.Executions.Ordinals, o.Executions.Durations, o.Executions.Bodies, o.Judgements.Ordinals, o.Judgements.Bodies,
 		o.Used, o.Verdict, o.Score, o.Samples, o.Decision, o.Case, o.Parts, o.Commit, keys, bodies,
 	}, Into: []any{&whole}}}
@@ -152,7 +152,7 @@ const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid
 	x AS (SELECT * FROM unnest(?10::bigint[], ?11::bigint[], ?12::bytea[]) AS x (ordinal, duration, body)),
 	made AS (
 		INSERT INTO samples (e, ordinal, ns, level, duration, created, chosen)
-		SELECT ?3::text, ordinal, ?6::text, ?7::bigint, duration, ?8::bigint, ?9::bigint FROM x
+		SELECT ?3::bytea, ordinal, ?6::text, ?7::bigint, duration, ?8::bigint, ?9::bigint FROM x
 		ON CONFLICT (e, ordinal, ns) DO NOTHING RETURNING id, ordinal
 	),
 	transcribed AS (INSERT INTO transcripts (sample, body) SELECT made.id, x.body FROM made JOIN x USING (ordinal)),
@@ -161,11 +161,11 @@ const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid
 		SELECT made.id, ordinal, ?8::bigint AS created, y.body FROM y JOIN made USING (ordinal)
 		UNION ALL
 		SELECT old.id, y.ordinal, old.created, y.body FROM y CROSS JOIN LATERAL (
-			SELECT s.id, s.created FROM samples s WHERE s.e = ?3::text AND s.ordinal = y.ordinal AND s.ns IN ('', ?6::text) ORDER BY s.ns DESC LIMIT 1
+			SELECT s.id, s.created FROM samples s WHERE s.e = ?3::bytea AND s.ordinal = y.ordinal AND s.ns IN ('', ?6::text) ORDER BY s.ns DESC LIMIT 1
 		) AS old WHERE y.ordinal <> ALL (?10::bigint[])
 	),
 	judged AS (
-		INSERT INTO judgements (j, sample, ns, level, body, created) SELECT ?4::text, id, ?6::text, ?7::bigint, body, ?8::bigint FROM placed
+		INSERT INTO judgements (j, sample, ns, level, body, created) SELECT ?4::bytea, id, ?6::text, ?7::bigint, body, ?8::bigint FROM placed
 		ON CONFLICT (j, sample, ns) DO NOTHING RETURNING sample
 	),
 	used AS (
@@ -173,13 +173,13 @@ const outcome = `WITH fresh AS (INSERT INTO submissions (token) VALUES (?2::uuid
 			SELECT ordinal, created FROM placed
 			UNION ALL
 			SELECT s.ordinal, s.created FROM judgements j JOIN samples s ON s.id = j.sample
-			WHERE j.j = ?4::text AND j.ns IN ('', ?6::text) AND s.ns IN ('', ?6::text) AND s.ordinal <> ALL (?10::bigint[]) AND (s.ns = ?6::text OR NOT EXISTS
+			WHERE j.j = ?4::bytea AND j.ns IN ('', ?6::text) AND s.ns IN ('', ?6::text) AND s.ordinal <> ALL (?10::bigint[]) AND (s.ns = ?6::text OR NOT EXISTS
 				(SELECT 1 FROM samples own WHERE own.e = s.e AND own.ordinal = s.ordinal AND own.ns = ?6::text))
 		) AS both_of ORDER BY ordinal DESC LIMIT ?15::bigint
 	),
 	decided AS (
 		INSERT INTO verdicts (d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id)
-		SELECT ?5, max(ordinal), ?6::text, ?7::bigint, ?3::text, ?4::text, ?16, ?17::double precision, ?18::bigint, ?19::bytea, min(created), ?8::bigint, ?20, ?21::bytea, ?22 FROM used
+		SELECT ?5::bytea, max(ordinal), ?6::text, ?7::bigint, ?3::bytea, ?4::bytea, ?16, ?17::double precision, ?18::bigint, ?19::bytea, min(created), ?8::bigint, ?20, ?21::bytea, ?22 FROM used
 		ON CONFLICT (d, last, ns) DO NOTHING
 	)
 	SELECT CAST(CASE WHEN NOT EXISTS (SELECT 1 FROM held) THEN 'refused'

@@ -71,9 +71,9 @@ func (v *verification) file(ctx context.Context) error {
 // bodies finds entries that are not JSON, and samples without a transcript.
 func (v *verification) bodies(ctx context.Context) error {
 	for _, q := range []struct{ message, text string }{
-		{"its transcript cannot be read", "SELECT 'sample ' || s.e || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
-		{"it cannot be read", "SELECT 'judgement ' || j FROM judgements WHERE NOT json_valid(CAST(body AS TEXT))"},
-		{"it cannot be read", "SELECT 'call ' || digest || ' ' || seq FROM calls WHERE NOT json_valid(CAST(request AS TEXT)) OR NOT json_valid(CAST(reply AS TEXT))"},
+		{"its transcript cannot be read", "SELECT 'sample ' || lower(hex(s.e)) || ' ' || s.ordinal FROM samples s LEFT JOIN transcripts t ON t.sample = s.id WHERE t.body IS NULL OR NOT json_valid(CAST(t.body AS TEXT))"},
+		{"it cannot be read", "SELECT 'judgement ' || lower(hex(j)) FROM judgements WHERE NOT json_valid(CAST(body AS TEXT))"},
+		{"it cannot be read", "SELECT 'call ' || lower(hex(digest)) || ' ' || seq FROM calls WHERE NOT json_valid(CAST(request AS TEXT)) OR NOT json_valid(CAST(reply AS TEXT))"},
 	} {
 		err := v.store.Each(ctx, func(rows *sql.Rows) error {
 			var entry string
@@ -104,7 +104,7 @@ func (v *verification) parts(ctx context.Context) error {
 	return v.store.Each(ctx, func(rows *sql.Rows) error {
 		var d string
 		var body sql.RawBytes
-		if err := rows.Scan(&d, &body); err != nil {
+		if err := rows.Scan((*digestColumn)(&d), &body); err != nil {
 			return err
 		}
 		keys, ok := decodeKeys(body)
@@ -148,7 +148,7 @@ func (v *verification) decisions(ctx context.Context) error {
 		all = all[:0]
 		err := v.store.Each(ctx, func(rows *sql.Rows) error {
 			var s storedDecision
-			err := rows.Scan(&last, &s.d, &s.last, &s.ns, &s.j, &s.verdict, &s.score, &s.samples, &s.body)
+			err := rows.Scan(&last, (*digestColumn)(&s.d), &s.last, &s.ns, (*digestColumn)(&s.j), &s.verdict, &s.score, &s.samples, &s.body)
 			all = append(all, s)
 			return err
 		}, "SELECT id, d, last, ns, j, verdict, score, samples, body FROM verdicts WHERE id > ? ORDER BY id LIMIT ?", last, page)
@@ -216,7 +216,7 @@ func (v *verification) samples(ctx context.Context, s storedDecision, n int) ([]
 		}
 		return nil
 	}, "SELECT j.body "+fromJudgements+" WHERE j.j = ? AND "+ownFirst+" AND s.ordinal <= ? ORDER BY s.ordinal, j.ns DESC",
-		s.j, s.ns, s.ns, s.ns, s.ns, s.last)
+		digestBytes(s.j), s.ns, s.ns, s.ns, s.ns, s.last)
 	return found[max(0, len(found)-n):], err
 }
 
