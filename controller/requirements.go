@@ -54,14 +54,15 @@ func judged(r plan.Row) bool {
 	return r.Action == plan.Run || r.Action == plan.Rejudge || r.Action == plan.Redecide
 }
 
-// PreventingProblems returns the problems that prevent the plan from being carried out: a
-// variable that is not set is one only if no case can be judged without it.
+// PreventingProblems returns the problems that prevent the plan from being carried out, as
+// errors: a variable that is not set is one only if no case can be judged without it.
 func (p *Prepared) PreventingProblems(problems []schema.Problem) []schema.Problem {
 	lacking := p.lacking()
 	some := slices.ContainsFunc(p.Plan.Rows, func(r plan.Row) bool { return judged(r) && lacking(r) == "" })
 	var out []schema.Problem
 	for _, found := range problems {
 		if found.Rule == RuleConfig || found.Rule == RuleVariable && !some {
+			found.Severity = schema.Error
 			out = append(out, found)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
@@ -26,9 +27,27 @@ func (s Settings) FindTarget(name string) (target string, ok bool, problem *Prob
 	if unusable, found := s.Unusable[name]; found {
 		return "", false, &unusable
 	}
+	if variable := VariableIn(name); variable != "" {
+		return "", false, &Problem{
+			Severity: Error, Rule: "unknown-target",
+			Message: fmt.Sprintf("the target is named by the variable %s, which is not filled in: a definition means the same on each machine", variable),
+			Hint:    fmt.Sprintf("write the name of a target, or in gavel.yaml aliases: {%q: …} with it", clipName(name)),
+		}
+	}
 	known := slices.Concat(slices.Collect(maps.Keys(s.Targets)), slices.Collect(maps.Keys(s.Aliases)))
 	hint := cmp.Or(suggest.DidYouMean(name, known), "add it to targets: or aliases: in gavel.yaml")
 	return "", false, &Problem{Severity: Error, Rule: "unknown-target", Message: fmt.Sprintf("unknown target %q", clipName(name)), Hint: hint}
+}
+
+var variableName = lazyregexp.New(`^(?:\$\{\{\s*(?:env\.)?|\{\{\s*env\.|\$\{?)(\w+)\s*\}{0,2}$`)
+
+// VariableIn returns the environment variable that a text consists of, as in ${{ NAME }} or
+// {{ env.NAME }}; empty for another text.
+func VariableIn(text string) string {
+	if found := variableName.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
 }
 
 // clipName shortens an overlong name.

@@ -9,7 +9,7 @@ import (
 func TestFindTarget(t *testing.T) {
 	s := schema.Settings{
 		Targets: map[string]schema.TargetSettings{"small": {}, "agent": {}},
-		Aliases: map[string]string{"azure": "small"},
+		Aliases: map[string]string{"azure": "small", "${{ AGENT }}": "small"},
 		Unusable: map[string]schema.Problem{
 			"vscode": {Position: schema.Position{File: ".agentv/targets.yaml", Line: 3, Column: 5}, Hint: "write the target in gavel.yaml"},
 			"small":  {Hint: "never shown, since the name is a target"},
@@ -20,6 +20,10 @@ func TestFindTarget(t *testing.T) {
 		{"azure", "small", ""},
 		{"agnet", "", "did you mean `agent`?"},
 		{"vscode", "", "write the target in gavel.yaml"},
+		{"${{ AGENT }}", "small", ""}, // an alias
+		{"${{ AGNET }}", "", "write the name of a target, or in gavel.yaml aliases: {\"${{ AGNET }}\": …} with it"},
+		{"{{ env.AGENT }}", "", "write the name of a target, or in gavel.yaml aliases: {\"{{ env.AGENT }}\": …} with it"},
+		{"$AGENT", "", "write the name of a target, or in gavel.yaml aliases: {\"$AGENT\": …} with it"},
 		{"zebra", "", "add it to targets: or aliases: in gavel.yaml"},
 	} {
 		got, ok, problem := s.FindTarget(tt.name)

@@ -188,14 +188,14 @@ func (c *diffRun) states(ctx context.Context, sides [2]diffSide, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.PrintProblems(states[1].FS, prepared.Problems); err != nil {
-		return nil, err
-	}
 	if !c.flags.confirm {
+		if err := c.PrintProblems(states[1].FS, prepared.Problems); err != nil {
+			return nil, err
+		}
 		return c.storedReport(ctx, prepared)
 	}
-	if why := prepared.PreventingProblems(append(prepared.Problems, prepared.Requirements()...)); len(why) > 0 {
-		return nil, usageError("nothing was judged: %s", why[0].Message)
+	if err := c.PrintPrevented(states[1].FS, prepared, append(prepared.Problems, prepared.Requirements()...)); err != nil {
+		return nil, err
 	}
 	return c.Execute(ctx, prepared, controller.RunOptions{ConfigDiff: prepared.ConfigChange()})
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
+	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
@@ -57,6 +59,24 @@ func (a *App) Strictly(problems []schema.Problem) []schema.Problem {
 // PrintProblems prints problems before an error that ends the command.
 func (a *App) PrintProblems(files fs.FS, problems []schema.Problem) error {
 	return terminal.Problems(a.Stderr, reporters.Causes(problems), terminal.Source(files), terminal.OptionsFor(a.Stderr, a.LookupEnv))
+}
+
+// PrintPrevented prints the problems of a plan that is to be carried out, and returns an
+// error if some of them prevent it.
+func (a *App) PrintPrevented(files fs.FS, prepared *controller.Prepared, problems []schema.Problem) error {
+	why := prepared.PreventingProblems(problems)
+	shown := slices.Clone(problems)
+	for i := range shown {
+		for _, p := range why {
+			if p.Position == shown[i].Position && p.Rule == shown[i].Rule {
+				shown[i] = p
+			}
+		}
+	}
+	if err := a.PrintProblems(files, shown); err != nil || len(why) == 0 {
+		return err
+	}
+	return usageError("nothing was judged")
 }
 
 // PrintReport prints the results of a run.

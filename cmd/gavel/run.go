@@ -67,11 +67,8 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if err != nil {
 		return err
 	}
-	if err := a.PrintProblems(w.Files, prepared.Problems); err != nil {
+	if err := a.PrintPrevented(w.Files, prepared, prepared.Problems); err != nil {
 		return err
-	}
-	if why := prepared.PreventingProblems(prepared.Problems); len(why) > 0 {
-		return usageError("nothing was judged: %s", why[0].Message)
 	}
 	requested := files.WithPaths(a.Path, files.JUnit(f.junit), files.Markdown(f.markdown), files.HTML(f.html, html.Options{Subject: filepath.Base(w.Repo.Root()), At: time.Now()}, recall(context.WithoutCancel(ctx), store)), resultsFile(f), files.Summary(f.summary, time.Now))
 	if err := files.Check(requested...); err != nil {

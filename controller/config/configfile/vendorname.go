@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
@@ -86,6 +87,9 @@ func vendorForm(name, file string, config map[string]json.RawMessage) (map[strin
 	}
 	v, known := vendors[first]
 	if !known {
+		if variable := schema.VariableIn(name); variable != "" {
+			return nil, fmt.Errorf("the variable %s is not filled in, and so the provider %q is not known here", variable, name)
+		}
 		return nil, fmt.Errorf("the provider %q is not known here", name)
 	}
 	return v.form(rest, config)
