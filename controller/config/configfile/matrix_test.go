@@ -79,7 +79,7 @@ func TestUnusableProviders(t *testing.T) {
 		{"file://gone.yaml", "the file gone.yaml cannot be read"},
 		{"file://empty.yaml", "the file empty.yaml does not have the `id` of a provider"},
 		{"vendor:x", `the provider "vendor:x" is not known here`},
-		{"{{ env.AGENT }}", `the variable AGENT is not filled in, and so the provider "{{ env.AGENT }}" is not known here`},
+		{"'{{ env.AGENT }}'", `the variable AGENT is not filled in, and so the provider "{{ env.AGENT }}" is not known here`},
 		{"'https://a.example'", "its config does not say where the answer is in a reply (`transformResponse`)"},
 		{"{id: 'https://a.example', config: {headers: {Authorization: x}}}", "the header Authorization may be a secret"},
 		{"{id: 'https://a.example', config: {transformResponse: 'f => f.x.y()'}}", "`transformResponse` of its config is a function"},
