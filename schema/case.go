@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -141,6 +143,12 @@ type Labels struct {
 	Groups []string
 	// Facts are repeated by results in AgentV's form.
 	Facts Facts `json:",omitzero"`
+}
+
+// Title returns the name of the case for people: its name, its variables, or the end of its
+// key.
+func (c *CaseInfo) Title() string {
+	return cmp.Or(c.Labels.Name, c.Labels.Vars, c.Key[strings.LastIndexAny(c.Key, "/#")+1:])
 }
 
 // Facts are statements of an AgentV suite about its tests that do not affect any

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,5 +96,23 @@ func TestTheLastPartOfAKey(t *testing.T) {
 		if stdout, stderr, code := gavel(t, dir, command, "window"); code != ExitUsage || !strings.Contains(stderr, "did you mean `refund#window`?") {
 			t.Errorf("%s: exit code %d\n%s%s", command, code, stdout, stderr)
 		}
+	}
+}
+
+// TestListOfRows names rows of a matrix by their variables next to the key, which has a hash.
+func TestListOfRows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	gittest.Commit(t, dir, map[string]string{
+		"gavel.yaml":                   mistakeConfig,
+		"test_definitions/matrix.yaml": "prompts: ['Say {{x}}']\ntests:\n  - {vars: {x: a wish}}\n",
+	})
+	stdout, stderr, code := gavel(t, dir, "list")
+	if code != ExitPass || !regexp.MustCompile(`matrix#a-wish-\S+\s+bot · a wish\n`).MatchString(stdout) {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if stdout, _, _ := gavel(t, dir, "list", "--json"); !strings.Contains(stdout, `"title": "a wish"`) {
+		t.Errorf("the list in JSON lacks the title:\n%s", stdout)
 	}
 }

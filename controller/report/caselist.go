@@ -17,7 +17,9 @@ type ListedCase struct {
 	Key    string `json:"key"`
 	Target string `json:"target"`
 	// Name is the key, with the target if there are several.
-	Name    string `json:"name"`
+	Name string `json:"name"`
+	// Title is the name for people.
+	Title   string `json:"title"`
 	Dialect string `json:"dialect"`
 	File    string `json:"file"`
 	Line    int    `json:"line"`
@@ -39,7 +41,7 @@ func NewCaseList(p *plan.Plan, history CaseHistory, errors CaseErrors) CaseList 
 			continue
 		}
 		c := ListedCase{
-			Key: r.Key, Target: r.Target, Name: r.Key, Dialect: r.Dialect,
+			Key: r.Key, Target: r.Target, Name: r.Key, Title: r.Head.Title(), Dialect: r.Dialect,
 			File: r.Head.Origin.File, Line: r.Head.Origin.Line, Skip: r.Head.Skip,
 		}
 		if r.Head.PerTarget {

@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // listColumns is the width of the verdict and the score before a name.
@@ -45,6 +46,9 @@ func Cases(w io.Writer, list report.CaseList, o Options) error {
 	return p.writeTo(w)
 }
 
+// mostTitle bounds a title in the list.
+const mostTitle = 60
+
 func (p *page) listed(c report.ListedCase, width int) {
 	word, color := "not run", dim
 	switch {
@@ -59,6 +63,9 @@ func (p *page) listed(c report.ListedCase, width int) {
 		return
 	}
 	name, target := textfmt.Pad(textfmt.Line(c.Name), width), textfmt.Line(c.Target)
+	if c.Dialect == schema.DialectMatrix || c.Dialect == schema.DialectSkill { // whose keys say little
+		target += " · " + textfmt.Clip(textfmt.Line(c.Title), mostTitle)
+	}
 	line += name
 	if columns := listColumns + textfmt.Columns(name) + 2; columns+textfmt.Columns(target) > p.Width {
 		line += "\n" + strings.Repeat(" ", listColumns)

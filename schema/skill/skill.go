@@ -272,7 +272,7 @@ var known = slices.Concat([]string{
 
 // labels reads what people see, and everything that the format does not know.
 func (e *eval) labels() schema.Labels {
-	out := schema.Labels{Name: cmp.Or(strings.TrimSpace(e.Text("name")), e.id), Description: strings.TrimSpace(e.Text("description")), Groups: []string{e.skill.key}}
+	out := schema.Labels{Name: cmp.Or(strings.TrimSpace(e.Text("name")), shortened(cmp.Or(e.Text("prompt"), e.Text("input"))), e.id), Description: strings.TrimSpace(e.Text("description")), Groups: []string{e.skill.key}}
 	for _, tag := range e.List("tags") {
 		if tag.Text() != "" {
 			out.Tags = append(out.Tags, tag.Text())

@@ -107,7 +107,7 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 	if v.Runs = s.cfg.Runner != nil; v.Runs {
 		v.Token, v.Running = access.FormToken(w, r), s.cfg.Runner.State().Running
 	}
-	list := testList{store: s, judged: judged, digests: digests, named: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
+	list := testList{store: s, judged: judged, digests: digests, titled: map[string]int{}, usual: settings.DefaultTarget, words: strings.Fields(strings.ToLower(v.Words)), folder: v.Folder}
 	list.fill(v, found, definition.PageNumber(q.Get("page"), 1, 1_000_000))
 	if len(found.Files) == 0 {
 		v.Homes = settings.Definitions
@@ -133,8 +133,8 @@ type testList struct {
 	judged map[string]dashboard.LastVerdict
 	// digests are the digests of the cases as they are now; nil if they are not known.
 	digests map[string]string
-	// named counts the cases with each name.
-	named map[string]int
+	// titled counts the cases with each title.
+	titled map[string]int
 	// usual is the target of cases that name none.
 	usual  string
 	words  []string
@@ -154,7 +154,9 @@ func (l testList) fill(v *testsView, found *catalog, number int) {
 	for _, f := range found.Files {
 		v.All += len(f.Tests)
 		for _, c := range f.Tests {
-			l.named[c.Labels.Name]++
+			for _, title := range titlesOf(c) {
+				l.titled[title]++
+			}
 		}
 		if one, ok := l.choose(f); ok {
 			v.Matching += len(one.tests)
@@ -250,10 +252,29 @@ func (l testList) choose(f formatFile) (chosenFile, bool) {
 // target returns the name of a case's target.
 func (l testList) target(c *schema.CaseInfo) string { return cmp.Or(c.Target, l.usual) }
 
-// title returns the name of a case, or the end of its key if others have the same name.
+// titlesOf returns titles of a case, each with more than the one before.
+func titlesOf(c *schema.CaseInfo) []string {
+	out := []string{c.Title()}
+	for _, more := range []string{c.Labels.Prompt, c.Labels.Vars} {
+		if last := out[len(out)-1]; more != "" && more != last {
+			out = append(out, last+" · "+more)
+		}
+	}
+	return out
+}
+
+// title returns the first title of a case that no other has. If there is none, it is the end
+// of the key, or for a row of a matrix, whose other prompts and targets have the same one, the
+// title with the prompt.
 func (l testList) title(c *schema.CaseInfo) string {
-	if c.Labels.Name != "" && l.named[c.Labels.Name] == 1 {
-		return c.Labels.Name
+	titles := titlesOf(c)
+	for _, title := range titles {
+		if l.titled[title] == 1 {
+			return title
+		}
+	}
+	if len(titles) > 1 {
+		return titles[1]
 	}
 	return c.Key[strings.LastIndexAny(c.Key, "/#")+1:]
 }

@@ -206,3 +206,27 @@ func TestTestsPageOfChangedCases(t *testing.T) {
 	}
 	has(t, pages("?words=changed"), "3 of ")
 }
+
+// TestTestsPageTitles holds that a row of a matrix is titled by its description or its variables,
+// with as much more as tells it from others, and an eval of a skill by its prompt.
+func TestTestsPageTitles(t *testing.T) {
+	files := map[string]string{
+		"test_definitions/one.yaml":         "prompts: ['Say {{x}}']\ntests:\n  - {description: A greeting, vars: {x: hello}}\n  - {vars: {x: a wish}}\n  - {vars: {n: 5}}\n",
+		"test_definitions/two.yaml":         "prompts: [{label: kind, raw: 'Say {{y}}'}, {label: short, raw: '{{y}}'}]\ntests:\n  - {description: Bye, vars: {y: bye}}\n  - {description: Thanks, vars: {y: you}}\n  - {description: Thanks, vars: {y: all}}\n",
+		".claude/skills/a/SKILL.md":         skillFiles[".claude/skills/notes/SKILL.md"],
+		".claude/skills/a/evals/evals.json": skillFiles[".claude/skills/notes/evals/evals.json"],
+	}
+	page := testsPage(t, writeFiles(t, files), "", nil)
+	var got []string
+	for line := range strings.Lines(page) {
+		if _, after, ok := strings.Cut(line, `<th scope="row"><a href="`); ok {
+			_, after, _ = strings.Cut(after, ">")
+			title, _, _ := strings.Cut(after, "<")
+			got = append(got, title)
+		}
+	}
+	want := "Note this|And this|A greeting|a wish|n: 5|Bye · kind|Bye · short|Thanks · kind · y: you|Thanks · short · y: you|Thanks · kind · y: all|Thanks · short · y: all"
+	if got := strings.Join(got, "|"); got != want {
+		t.Errorf("the titles are\n%s\nwant\n%s", got, want)
+	}
+}
