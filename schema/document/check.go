@@ -166,9 +166,23 @@ func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 	}
 	for _, must := range s.Must {
 		if !slices.Contains(meant, must) && !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
-			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: …", must))
+			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: %s", must, expected(s.Fields[must])))
 		}
 	}
+}
+
+// expected returns what to write for a value of a shape: the only value, or … and the words
+// among which to choose.
+func expected(s *shape.Shape) string {
+	switch limit, is := only(s); {
+	case is:
+		return strconv.FormatFloat(limit, 'g', -1, 64)
+	case len(s.Enum) == 1:
+		return strconv.Quote(s.Enum[0])
+	case len(s.Enum) > 0:
+		return "…, " + choice(s.Enum)
+	}
+	return "…"
 }
 
 // unknown returns the problem of a field that the shape does not name: near is the
@@ -247,6 +261,14 @@ func count(n int, word string) string {
 	return strconv.Itoa(n) + " " + word + "s"
 }
 
+// only returns the number that alone has a shape, if one has.
+func only(s *shape.Shape) (limit float64, is bool) {
+	if len(s.Bounds) != 2 || s.Bounds[0].Limit != s.Bounds[1].Limit {
+		return 0, false
+	}
+	return s.Bounds[0].Limit, true
+}
+
 func (w *walker) number(n *node, s *shape.Shape, name string) {
 	x, err := strconv.ParseFloat(n.scalar, 64)
 	if err != nil {
@@ -255,8 +277,8 @@ func (w *walker) number(n *node, s *shape.Shape, name string) {
 	if s.Whole && !w.whole(n, s, name, x) {
 		return
 	}
-	if isOne := len(s.Bounds) == 2 && s.Bounds[0].Limit == s.Bounds[1].Limit; isOne && x != s.Bounds[0].Limit {
-		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), "write "+strconv.FormatFloat(s.Bounds[0].Limit, 'g', -1, 64))
+	if limit, is := only(s); is && x != limit {
+		w.fail(n.pos, "wrong-value", fmt.Sprintf("%s is %s", quoteName(name), n.scalar), "write "+strconv.FormatFloat(limit, 'g', -1, 64))
 		return
 	}
 	for _, b := range s.Bounds {

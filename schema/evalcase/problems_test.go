@@ -92,7 +92,7 @@ func TestSidecarProblems(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"target: 5\n", "a.yaml:1:9: error: `target` must be a string, not a number; write \"5\""},
 		{"excution: {}\n", "a.yaml:1:1: error: unknown field `excution`; did you mean `execution`?"},
-		{"execution: {evaluators: [{}]}\n", "a.yaml:1:26: error: the field `type` is missing; add \"type\": …"},
+		{"execution: {evaluators: [{}]}\n", "a.yaml:1:26: error: the field `type` is missing; add \"type\": …, one of code_judge, llm_judge, rubric, composite, tool_trajectory, field_accuracy, execution_metrics, latency, cost, token_usage"},
 		{"a: [\n", "a.yaml:1:4: error: not valid YAML: a value is missing before this place; write one, remove the comma, or close the bracket"},
 	} {
 		files := fstest.MapFS{
