@@ -85,8 +85,9 @@ type conversions struct {
 	system, global, own string
 	macros              func() (map[string]attributeLine, error)
 
-	mu    sync.Mutex
-	files map[string]attributeFile // guarded by mu
+	mu      sync.Mutex
+	files   map[string]attributeFile // guarded by mu
+	without map[string]bool          // folders without attributes; guarded by mu
 }
 
 type attributeFile struct {
@@ -100,7 +101,7 @@ func newConversions(r *Repository, w *WorkTree) (*conversions, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conversions{work: w, files: map[string]attributeFile{}, filters: map[string]bool{}}
+	c := &conversions{work: w, files: map[string]attributeFile{}, without: map[string]bool{}, filters: map[string]bool{}}
 	c.system, c.global, c.own = r.attributeFiles(scopes)
 	crlf, isGiven := option(scopes, "core", "autocrlf")
 	c.autocrlf = isGiven && (strings.EqualFold(crlf, "input") || isOn(crlf))
@@ -211,8 +212,47 @@ func (c *conversions) from(file string) func() ([]attributeLine, error) {
 	return func() ([]attributeLine, error) { return c.elsewhere(file) }
 }
 
+// bare reports whether no line says something of the files in a folder, which holds in most
+// repositories.
+func (c *conversions) bare(folder string) (bool, error) {
+	c.mu.Lock()
+	known, ok := c.without[folder]
+	c.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	var is bool
+	if folder == "." {
+		is = true
+		for _, file := range []string{c.system, c.global, c.own} {
+			lines, err := c.elsewhere(file)
+			if err != nil {
+				return false, err
+			}
+			is = is && len(lines) == 0
+		}
+	} else {
+		var err error
+		if is, err = c.bare(path.Dir(folder)); err != nil {
+			return false, err
+		}
+	}
+	lines, err := c.in(folder)
+	if err != nil {
+		return false, err
+	}
+	is = is && len(lines) == 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.without[folder] = is
+	return is, nil
+}
+
 // attributes returns the attributes of a file, as `git check-attr` does.
 func (c *conversions) attributes(name string) (map[string]attributeState, error) {
+	if bare, err := c.bare(path.Dir(name)); err != nil || bare {
+		return nil, err
+	}
 	macros, err := c.macros()
 	if err != nil {
 		return nil, err

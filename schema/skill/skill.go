@@ -109,11 +109,15 @@ func load(src Source, doc *document.Document) ([]*schema.Case, []schema.Problem)
 func (f *file) runs() (target, skip string) {
 	s := f.Settings
 	name := cmp.Or(s.Against, s.Skills.Target)
-	switch t := s.Targets[cmp.Or(name, s.DefaultTarget)]; {
+	switch t, known := s.Targets[cmp.Or(name, s.DefaultTarget)]; {
 	case f.skill.name == "":
 		return name, "there is no SKILL.md that its prompts could test"
 	case name == "" && !t.CodingAgent:
 		return "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"
+	case name != "" && s.Targets != nil && !known: // an error of gavel.yaml has the repair
+		return name, fmt.Sprintf("gavel.yaml does not have the target %s", name)
+	case name != "" && s.Targets != nil && !t.HasWorkspace && s.Against == "": // as above
+		return name, fmt.Sprintf("the target %s has no folder to work in, in which it would find the skill", name)
 	case name != "" && s.Targets != nil && !t.HasWorkspace:
 		return name, fmt.Sprintf("the target %s has no folder to work in, in which it would find the skill: name a command", name)
 	}

@@ -390,6 +390,8 @@ func TestTargets(t *testing.T) {
 		{named("coder", ""), "coder", ""},
 		{named("", ""), "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"},
 		{named("", "coder"), "coder", ""},
+		{named("bot", ""), "bot", "the target bot has no folder to work in, in which it would find the skill"}, // gavel.yaml has the repair
+		{named("codr", ""), "codr", "gavel.yaml does not have the target codr"},
 		{named("coder", "bot"), "bot", "the target bot has no folder to work in, in which it would find the skill: name a command"},
 		{coding, "", ""},
 		{schema.Settings{}, "", "no coding agent is configured (a target such as {provider: claude-code}, or skills: {target: …}, in gavel.yaml)"},
