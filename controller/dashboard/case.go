@@ -209,6 +209,9 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 				continue
 			}
 			line := criterionView{Name: s.line(c.ID), Score: textfmt.Score(&c.Score, 2), Note: s.clip(c.Note, room), Bad: c.Score < 1, Turns: c.Turns}
+			if c.Note == m.Reason { // which is above the table
+				line.Note = ""
+			}
 			line.Expected, line.Actual = s.clip(c.Expected, room), s.clip(c.Actual, room)
 			judge.Criteria = append(judge.Criteria, line)
 			for _, turn := range c.Turns {

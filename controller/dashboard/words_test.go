@@ -111,14 +111,19 @@ func TestWhatBaseSaid(t *testing.T) {
 	}
 }
 
-// TestExpectedNextToActual: the page of a case shows the texts that a criterion compared.
+// TestExpectedNextToActual: the page of a case shows the texts that a criterion compared. It
+// repeats no reason at the only criterion, and draws no curve of one judgement.
 func TestExpectedNextToActual(t *testing.T) {
 	h := newHouse(t)
 	r := report.Compare(reporttest.FirstRun().In)
 	h.judge("x", r.Cases[0].Digest, 0, "60 <b>days</b>")
 	h.run("r", r)
-	has(t, h.site(dashboard.Config{}), "/runs/r/case?name="+url.QueryEscape(r.Cases[0].Name()),
-		`60 &lt;b&gt;days&lt;/b&gt;<dl class="contrast"><div><dt>expected</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div></dl></td>`)
+	page := "/runs/r/case?name=" + url.QueryEscape(r.Cases[0].Name())
+	has(t, h.site(dashboard.Config{}), page, "Judged once",
+		`<p class="reason">60 &lt;b&gt;days&lt;/b&gt;</p>`, `<td class="note"><dl class="contrast"><div><dt>expected</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div><div><dt>actual</dt><dd>60 &lt;b&gt;days&lt;/b&gt;</dd></div></dl></td>`)
+	if text := get(t, h.site(dashboard.Config{}), page, 200); strings.Contains(text, "<svg") || strings.Contains(text, "Each criterion over time") {
+		t.Errorf("one judgement has a curve:\n%s", text)
+	}
 }
 
 // TestSampleThatDiffers: of several samples, the page of a case unfolds the newest that is

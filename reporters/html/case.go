@@ -101,7 +101,21 @@ func NewCase(r *report.Report, row *report.Row, o Options) Case {
 			c.Attempts[i] = textfmt.Clean(line)
 		}
 	}
+	c.sayOnce()
 	return c
+}
+
+// sayOnce empties each text about the verdict that repeats one before it, such as an error that
+// is also the reason.
+func (c *Case) sayOnce() {
+	said := map[string]bool{}
+	for _, text := range []*string{&c.Error, &c.Reason, &c.Remark, &c.Why} {
+		plain := textfmt.Line(*text)
+		if said[plain] {
+			*text = ""
+		}
+		said[plain] = true
+	}
 }
 
 // bothSides returns the turns of a conversation, with base's last reply before head's if it
