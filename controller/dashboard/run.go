@@ -254,7 +254,7 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 		Grids                             []html.Grid
 		Pager                             pager
 	}{Run: run.ID, Title: gridTitle(layout), When: formatRunTime(run.Finished), URL: s.runURL(run.ID), CompareURL: s.cfg.Root + "/compare", Pager: paged(r, layout.Tests())}
-	names, _ := first(targetsOf(run.report), mostTargets)
+	names, _ := first(comparedTargets(run.report), mostTargets)
 	for _, name := range names {
 		body.Names = append(body.Names, field{textfmt.Clip(s.line(name), 60), name})
 	}
@@ -266,6 +266,13 @@ func (s *Site) runTargets(r *http.Request) (view, error) {
 	}
 	body.Grids = layout.Grids(from, to, redact.Apply(replies, s.cfg.Hide), func(row *report.Row) string { return s.caseURL(run.ID, row.Name()) })
 	return view{Template: "matrix", Title: body.Title, Body: body}, nil
+}
+
+// comparedTargets returns the targets of the cases that run with several.
+func comparedTargets(r *report.Report) []string {
+	return slices.DeleteFunc(targetsOf(r), func(name string) bool {
+		return !slices.ContainsFunc(r.Cases, func(row report.Row) bool { return row.PerTarget && row.Target == name })
+	})
 }
 
 func gridTitle(layout *html.GridLayout) string {

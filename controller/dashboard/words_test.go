@@ -93,7 +93,7 @@ func TestGridOfARun(t *testing.T) {
 	site := h.site(dashboard.Config{})
 	has(t, site, "/runs/run-1", `<a href="/runs/run-1/targets">Tests and prompts</a>`)
 	has(t, site, "/runs/run-1/targets", "<h1>Tests and prompts</h1>", `<th scope="col">The long one</th><th scope="col">The short one</th>`,
-		`<th scope="row">france<div class="vars">country: France</div></th>`, `<div class="answer">Paris, long &lt;i&gt;</div></td><td data-kind="pass">`, `href="/runs/run-1/case?name=caps%23france%2Fshort"`, "Paris, short &lt;i&gt;")
+		`<th scope="row">france<div class="vars">country: France</div></th>`, `<div class="answer">Paris, long &lt;i&gt;</div></td><td data-kind="pass" data-column="The short one">`, `href="/runs/run-1/case?name=caps%23france%2Fshort"`, "Paris, short &lt;i&gt;")
 }
 
 // TestWhatBaseSaid holds that a case whose answer differs from base's shows both.

@@ -13,7 +13,7 @@ import (
 
 // A GridLayout arranges the cases of a report in tables: a row for each test, and a
 // column for each prompt and target that it runs with, in the order of the file. Each file of the matrix format is a
-// table, and all other cases are one.
+// table, and all other cases that run with several targets are one.
 type GridLayout struct {
 	// tests are sorted by file and name, the cases without a prompt last.
 	tests   []*gridTest
@@ -49,6 +49,14 @@ type Grid struct {
 // A GridColumn is the head of a column. Target is empty if all columns have the same.
 type GridColumn struct{ Prompt, Target string }
 
+// Name returns the head on one line.
+func (c GridColumn) Name() string {
+	if c.Prompt == "" || c.Target == "" {
+		return c.Prompt + c.Target
+	}
+	return c.Prompt + " · " + c.Target
+}
+
 // A GridRow is one test.
 type GridRow struct {
 	Name, Vars string
@@ -66,6 +74,9 @@ func NewGridLayout(r *report.Report) *GridLayout {
 	for i := range r.Cases {
 		row := &r.Cases[i]
 		file, name, at := placeOf(row)
+		if file == "" && !row.PerTarget {
+			continue // its row would have one cell
+		}
 		t := tests[[2]string{file, name}]
 		if t == nil {
 			t = &gridTest{file: file, name: name, cells: map[gridColumn]*report.Row{}}

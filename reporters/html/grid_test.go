@@ -31,6 +31,8 @@ func gridReport() *report.Report {
 	}
 	add("a/caps#italy/short", "large", "", "", verdict.Pass)
 	add("suite#one/two", "large", "", "", verdict.Pass).Dialect = schema.DialectEvalcase
+	alone := add("suite#three", "tiny", "", "", verdict.Pass) // runs with its own target alone
+	alone.Dialect, alone.PerTarget = schema.DialectEvalcase, false
 	return r
 }
 
@@ -108,7 +110,7 @@ func TestGridOnThePage(t *testing.T) {
 	if strings.Contains(text, "suite#one/two</th>") {
 		t.Error("the grid has a case of another format")
 	}
-	_, after, found := strings.Cut(text, `<td data-kind="fail"><a class="label" href="#`)
+	_, after, found := strings.Cut(text, `<td data-kind="fail" data-column="short · large"><a class="label" href="#`)
 	id, _, _ := strings.Cut(after, `"`)
 	_, after, _ = strings.Cut(text, `<details class="case" id="`+id+`" data-kind="fail"`)
 	if _, name, _ := strings.Cut(after, `<span class="name">`); !found || !strings.HasPrefix(name, "a/caps#france/short @ large</span>") {
