@@ -205,16 +205,22 @@ func (s *Site) pagesOf(run *stored) []pageLink {
 func (s *Site) comparableRuns(r *http.Request, run string) ([]runRow, error) {
 	found, _, err := ledger.PageRuns(r.Context(), s.cfg.Ledger, s.cfg.Repository, ledger.RunPage{Limit: mostOthers})
 	var out []runRow
+	var own runRow
+	at := -1 // of the run among all
 	for _, other := range found {
-		if other.ID == run {
-			continue
-		}
 		row, err := s.runRow(other)
 		if err != nil {
 			return nil, err
 		}
+		if other.ID == run {
+			own, at = row, len(out)
+			continue
+		}
 		row.Title = textfmt.Clip(row.Title, mostOption)
 		out = append(out, row)
+	}
+	if at >= 0 && at < len(out) {
+		out[at+beforeOf(own, out[at:])].Before = true
 	}
 	return out, err
 }

@@ -22,6 +22,12 @@ type runRow struct {
 	Counts, Score, Of  string
 	Cost, Took         string
 	Compare            string
+	// Part says that a person selected the cases.
+	Part string
+	// Before says that the run is the one that another is compared with first.
+	Before bool
+	// scope is equal for runs of the same cases.
+	scope string
 }
 
 // runs is the list of runs, the newest first.
@@ -36,17 +42,40 @@ func (s *Site) runs(r *http.Request) (view, error) {
 		Runs  []runRow
 		Pager pager
 	}{Root: s.cfg.Root, Pager: paged(r, total)}
-	for i, run := range found[:min(len(found), perPage)] {
+	var rows []runRow
+	for _, run := range found {
 		row, err := s.runRow(run)
 		if err != nil {
 			return view{}, err
 		}
-		if i+1 < len(found) {
-			row.Compare = s.cfg.Root + compareURL(found[i+1].ID, run.ID)
+		rows = append(rows, row)
+	}
+	for i, row := range rows[:min(len(rows), perPage)] {
+		if before := rows[i+1:]; len(before) > 0 {
+			row.Compare = s.cfg.Root + compareURL(before[beforeOf(row, before)].ID, row.ID)
 		}
 		body.Runs = append(body.Runs, row)
 	}
 	return view{Template: "runs", Title: "Runs", Body: body, Live: true}, nil
+}
+
+// workTree is the head of runs of the working tree.
+const workTree = "worktree"
+
+// beforeOf returns which of some earlier runs, the newest first, a run is compared with: the last
+// of the same cases, or else the last.
+func beforeOf(row runRow, before []runRow) int {
+	return max(0, slices.IndexFunc(before, func(b runRow) bool { return b.scope == row.scope }))
+}
+
+// scopeOf returns a text that is equal for reports of the same cases.
+func scopeOf(r *report.Report) string {
+	var out strings.Builder
+	fmt.Fprint(&out, r.Selected, r.Summary.Cases)
+	for _, g := range r.Groups {
+		fmt.Fprint(&out, g.Dialect, g.Target, g.Path, g.Cases)
+	}
+	return out.String()
 }
 
 func (s *Site) runRow(run ledger.Run) (runRow, error) {
@@ -56,14 +85,21 @@ func (s *Site) runRow(run ledger.Run) (runRow, error) {
 	}
 	sum := rep.Summary
 	rep.Branch, rep.Subject = s.cfg.Hide(rep.Branch), s.cfg.Hide(rep.Subject) // before they are clipped
+	head := html.ShortCommit(run.Head)
+	if run.Head == workTree && rep.Branch != "" { // whose name is the same for all
+		head, rep.Branch = textfmt.Clip(textfmt.Line(rep.Branch), mostOption), ""
+	}
 	row := runRow{
 		ID: run.ID, URL: s.runURL(run.ID), When: formatRunTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),
-		Head: html.ShortCommit(run.Head), About: about(run, s.cfg.Repository == ""), Title: s.line(html.Title(rep)),
+		Head: head, scope: scopeOf(rep), About: about(run, s.cfg.Repository == ""), Title: s.line(html.Title(rep)),
 		Gate: rep.Gate.Result, Reason: textfmt.Clip(s.line(rep.Gate.Reason), 160),
 		Counts: counts(sum), Score: textfmt.Score(sum.Score, 2), Of: judgedOf(sum),
 		Took: textfmt.Duration(time.Duration(rep.DurationMS) * time.Millisecond),
 	}
-	if sum.CostUSD != nil {
+	if rep.Selected {
+		row.Part = "selected cases"
+	}
+	if sum.CostUSD != nil && *sum.CostUSD > 0 {
 		row.Cost = textfmt.USD(*sum.CostUSD)
 	}
 	return row, nil

@@ -78,7 +78,7 @@ func TestTitles(t *testing.T) {
 	}
 	site := h.site(dashboard.Config{})
 	has(t, site, "/", `<div class="small">main · Shorten &lt;b&gt;</div>`, `<div class="small">main · Lengthen</div>`, "2026-03-01 13:00:00", "2026-03-01 13:00:20")
-	has(t, site, "/runs/run-1", `<p class="note">main · Lengthen</p>`, "main · Shorten &lt;b&gt;</option>")
+	has(t, site, "/runs/run-1", `<p class="note">main · Lengthen</p>`, "main · Shorten &lt;b&gt; (3 fail · 36 pass)</option>")
 }
 
 // TestGridOfARun has the stored answers of a matrix, each at its test and prompt.
@@ -157,5 +157,46 @@ func TestSampleThatDiffers(t *testing.T) {
 		if !strings.Contains(page, want+"</h2>") || strings.Count(page, `<details class="sample" open>`) != 1 || strings.Contains(page, "more samples are stored") != (tt.more > 0) {
 			t.Errorf("%+v: the page lacks %q:\n%s", tt, want, page)
 		}
+	}
+}
+
+// TestRunsOfAWorkingTree holds that runs of a working tree are told apart by branch, commit and
+// selection, and that each is compared first with the last one before it of the same cases.
+func TestRunsOfAWorkingTree(t *testing.T) {
+	h := newHouse(t)
+	run := func(id, branch, subject string, isSelected bool, cases int) {
+		zero := 0.0
+		h.run(id, &report.Report{
+			Branch: branch, Subject: subject, Selected: isSelected, Gate: report.Gate{Result: "pass"},
+			Summary: report.Summary{Verdicts: report.Verdicts{Cases: cases, Pass: cases}, CostUSD: &zero},
+			Groups:  []report.Group{{Dialect: schema.DialectDomain, Path: []string{"math"}, Cases: cases}},
+		})
+	}
+	run("one", "main", "First", false, 9)
+	run("two", "greet", "Greets", true, 1)
+	run("three", "greet", "Greets", false, 9)
+	run("four", "greet", "Greets more", true, 1)
+	run("five", "", "", false, 9)
+	site := h.site(dashboard.Config{})
+	page := get(t, site, "/", 200)
+	for _, want := range []string{
+		"<code>main</code>", "<code>greet</code>", "<code>worktree</code>", `<div class="small">Greets more</div>`, `1 pass <span class="note small">selected cases</span>`,
+		`href="/compare?a=three&amp;b=five"`, `href="/compare?a=two&amp;b=four"`, `href="/compare?a=one&amp;b=three"`, `href="/compare?a=one&amp;b=two"`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the list of runs lacks %s:\n%s", want, page)
+		}
+	}
+	if strings.Contains(page, "$0") || strings.Count(page, "<code>worktree</code>") != 1 {
+		t.Errorf("the list has a cost of nothing, or a head without its branch:\n%s", page)
+	}
+	for run, want := range map[string]string{"five": "three", "four": "two", "three": "one", "two": "one"} {
+		page := get(t, site, "/runs/"+run, 200)
+		if !strings.Contains(page, `<option value="`+want+`" selected>`) || strings.Count(page, " selected>") != 1 {
+			t.Errorf("run %s is not compared with %s first:\n%s", run, want, page)
+		}
+	}
+	if page := get(t, site, "/runs/one", 200); strings.Contains(page, " selected>") {
+		t.Errorf("the first run is compared with a later one:\n%s", page)
 	}
 }
