@@ -34,6 +34,8 @@ type formatFile struct {
 	// Format is empty for a file that is not a definition.
 	File, Format string
 	Tests        []*schema.CaseInfo
+	// Said are the beginnings of what the tests say to their targets, in small letters.
+	Said []string
 	// Problem is the first error of the file; empty for none.
 	Problem string
 }
@@ -43,9 +45,25 @@ func newFormatFile(d *load.Definition, errs map[string]string) formatFile {
 	out := formatFile{File: d.File, Format: d.Dialect, Problem: errs[d.File]}
 	for _, c := range d.Cases {
 		info := c.CaseInfo
-		out.Tests = append(out.Tests, &info)
+		out.Tests, out.Said = append(out.Tests, &info), append(out.Said, saidBy(c))
 	}
 	return out
+}
+
+// mostSaid bounds what is remembered of the messages of a case, in bytes.
+const mostSaid = 1000
+
+// saidBy returns the beginning of a case's messages of the user, in small letters.
+func saidBy(c *schema.Case) string {
+	var out strings.Builder
+	for _, messages := range append([][]schema.Message{c.Drive.Messages}, c.Drive.Openings...) {
+		for _, m := range messages {
+			if room := mostSaid - out.Len(); m.Role == schema.RoleUser && room > 0 {
+				out.WriteString(strings.ToLower(strings.ToValidUTF8(m.Content[:min(len(m.Content), room)], "")) + "\n")
+			}
+		}
+	}
+	return out.String()
 }
 
 // firstErrors returns the first error of each file.

@@ -81,3 +81,10 @@ func TestLeadingFields(t *testing.T) {
 		t.Errorf("the form of a case begins with %v, want %v", got, want)
 	}
 }
+
+// TestDisabledInTheList marks tests that are not enabled in the list of their domain.
+func TestDisabledInTheList(t *testing.T) {
+	r := newReader(t, everyFormat)
+	_, page := r.ask("/settings?domain=math", nil)
+	r.has(page, "level 1 · off · disabled", "level 1 · sum<")
+}

@@ -188,6 +188,9 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 		case e.Kind == kindTest && e.Domain == domain && (level == 0 || e.Level == level):
 			if view.More++; len(view.Tests) < mostItems {
 				one.Note = strings.TrimSpace("level " + strconv.Itoa(e.Level) + " · " + e.ID + " " + e.Problem)
+				if string(e.Fields["enabled"]) == "false" {
+					one.Note += " · disabled"
+				}
 				view.Tests = append(view.Tests, one)
 			}
 		}

@@ -239,8 +239,8 @@ func (l testList) choose(f formatFile) (chosenFile, bool) {
 	if _, within := cutFolder(f.File, cmp.Or(l.folder, ".")); !within {
 		return out, false
 	}
-	for _, c := range f.Tests {
-		text := strings.ToLower(strings.Join(append([]string{c.Key, f.File, c.Labels.Name, l.target(c), l.kind(c)}, c.Labels.Tags...), "\n"))
+	for i, c := range f.Tests {
+		text := strings.ToLower(strings.Join(append([]string{c.Key, f.File, c.Labels.Name, l.target(c), l.kind(c)}, c.Labels.Tags...), "\n")) + "\n" + f.Said[i]
 		if !slices.ContainsFunc(l.words, func(word string) bool { return !strings.Contains(text, word) }) {
 			out.tests = append(out.tests, c)
 		}

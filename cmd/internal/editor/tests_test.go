@@ -91,6 +91,8 @@ func TestTestsPage(t *testing.T) {
 	page = testsPage(t, dir, "?words=sum+FAIL", verdicts)
 	has(t, page, "A sum", "1 of ")
 	hasNot(t, page, "cases#one", "An old one", "broken_cases")
+	byInput := testsPage(t, dir, "?words=bye", verdicts) // which is an input alone
+	has(t, byInput, "cases#two", "1 of ")
 	hasNot(t, testsPage(t, dir, "?folder=test_definitions/suites", verdicts), "A sum")
 	has(t, testsPage(t, dir, "?words=nothinghasthis", verdicts), "No case fits the filter")
 	const missing, empty = "<code>test_definitions</code>, which this repository does not have", "<code>test_definitions</code>, and nothing in it is a test"
