@@ -187,10 +187,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 			view.Title, view.Edit = e.label(), s.url(e)
 		case e.Kind == kindTest && e.Domain == domain && (level == 0 || e.Level == level):
 			if view.More++; len(view.Tests) < mostItems {
-				one.Note = strings.TrimSpace("level " + strconv.Itoa(e.Level) + " · " + e.ID + " " + e.Problem)
-				if string(e.Fields["enabled"]) == "false" {
-					one.Note += " · disabled"
-				}
+				one.Note = e.note()
 				view.Tests = append(view.Tests, one)
 			}
 		}
@@ -248,6 +245,15 @@ func (e Entry) label() string {
 		return textfmt.Clip(name, 120)
 	}
 	return e.ID
+}
+
+// note returns the level, the id and the state of a test.
+func (e Entry) note() string {
+	note := strings.TrimSpace("level " + strconv.Itoa(e.Level) + " · " + e.ID + " " + e.Problem)
+	if string(e.Fields["enabled"]) == "false" {
+		note += " · disabled"
+	}
+	return note
 }
 
 // url returns the page that changes a definition.
