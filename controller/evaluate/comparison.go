@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/target"
@@ -97,5 +96,5 @@ func readPreference(reply string) (preference, error) {
 	case first, second, tie:
 		return preference{better, strings.TrimSpace(got.Analysis)}, nil
 	}
-	return preference{}, fmt.Errorf("%s under \"better\" is none of first, second, tie", quote(got.Better))
+	return preference{}, formOf(got).lacks(quote(got.Better) + ` under "better" is none of first, second, tie`)
 }

@@ -96,7 +96,7 @@ func readConversation(reply string, spec evaluator.Conversation, turns, doubts i
 	for _, m := range spec.Metrics() {
 		got, ok := r.Metrics[m.ID]
 		if !ok {
-			return j, fmt.Errorf("it has no metric %s", m.ID)
+			return j, formOf(r).lacks("it has no metric " + m.ID)
 		}
 		c, err := got.criterion(m.ID, turns)
 		if err != nil {

@@ -126,11 +126,11 @@ func readClaims(reply string, most int) ([]claim, error) {
 		return nil, err
 	}
 	if len(got.Claims) == 0 || most > 0 && len(got.Claims) != most {
-		return nil, fmt.Errorf(`it has %d claims under "claims", and should have %d`, len(got.Claims), max(1, most))
+		return nil, formOf(got).lacks(fmt.Sprintf(`it has %d claims under "claims", and should have %d`, len(got.Claims), max(1, most)))
 	}
 	for _, c := range got.Claims {
 		if c.Supported == nil {
-			return nil, errors.New(`a claim has no true or false under "supported"`)
+			return nil, formOf(got.Claims).lacks(`a claim has no true or false under "supported"`)
 		}
 	}
 	return got.Claims, nil
@@ -159,7 +159,7 @@ func (c *counting) faithfulness(ctx context.Context) (float64, error) {
 			return nil, err
 		}
 		if len(got.Statements) == 0 {
-			return nil, errors.New(`it has no statement under "statements"`)
+			return nil, formOf(got).lacks(`it has no statement under "statements"`)
 		}
 		return got.Statements, nil
 	},
@@ -200,7 +200,7 @@ func (c *counting) relevance(ctx context.Context) (float64, error) {
 			return nil, err
 		}
 		if got.Sentences == nil {
-			return nil, errors.New(`it has no list under "sentences"`)
+			return nil, formOf(got).lacks(`it has no list under "sentences"`)
 		}
 		found := map[string]bool{}
 		for _, sentence := range got.Sentences {
@@ -277,7 +277,7 @@ func (c *counting) conversation(ctx context.Context) (float64, error) {
 			var got turnVerdict
 			err := readJSON(reply, &got)
 			if err == nil && got.Relevant == nil {
-				err = errors.New(`it has no true or false under "relevant"`)
+				err = formOf(got).lacks(`it has no true or false under "relevant"`)
 			}
 			return got, err
 		}, append(seen,

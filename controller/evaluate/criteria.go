@@ -103,7 +103,7 @@ func readCriteria(reply string, want []evaluator.Criterion) (finding, error) {
 	for _, c := range want {
 		found, ok := scores[c.Name]
 		if !ok {
-			return finding{}, fmt.Errorf("it has no criterion %s", quote(c.Name))
+			return finding{}, formOf(got).lacks("it has no criterion " + quote(c.Name))
 		}
 		found.ID = c.Name
 		f.criteria = append(f.criteria, found)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -122,12 +123,13 @@ func (ask Ask) Retry(ctx context.Context, role schema.Role, req target.Request, 
 func (ask Ask) retry(ctx context.Context, role schema.Role, req target.Request, read func(string) error, whole bool) error {
 	first := req.Messages
 	var problem error
+	var text string
 	for range maxAttempts {
 		reply, err := ask(ctx, role, req)
 		if err != nil {
 			return err
 		}
-		text := replyText(reply)
+		text = replyText(reply)
 		isCut := reply.Finish == verdict.FinishLength
 		var anything any
 		if problem = read(text); problem == nil && !(whole && isCut && StrictJSON(text, &anything) != nil) {
@@ -142,7 +144,20 @@ func (ask Ask) retry(ctx context.Context, role schema.Role, req target.Request, 
 			schema.Message{Role: schema.RoleUser, Content: "That reply could not be read: " + unmarked(problem.Error()) + ". Reply again, in the form that was asked for and with nothing else."},
 		)
 	}
-	return fmt.Errorf("the %s's reply could not be read in %d attempts: %w", role, maxAttempts, problem)
+	return unreadable(role, problem, text)
+}
+
+// unreadable is the error of a role that never replied in the form that was asked for, with
+// the form and its last reply.
+func unreadable(role schema.Role, problem error, reply string) error {
+	err := fmt.Errorf("the %s's reply could not be read in %d attempts: %w", role, maxAttempts, problem)
+	if wrong, ok := errors.AsType[*formError](problem); ok {
+		err = fmt.Errorf("%w; it must be %s", err, wrong.form)
+	}
+	if reply = strings.TrimSpace(unmarked(reply)); reply == "" {
+		return err
+	}
+	return fmt.Errorf("%w; the last one was %s", err, clip(redact.Text(reply)))
 }
 
 // A rangeError is a score outside the requested scale.

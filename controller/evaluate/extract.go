@@ -36,7 +36,7 @@ func extract(ctx context.Context, in Input, d *dialogue, wanted string) (*string
 		}
 		answer, ok := got["answer"]
 		if !ok {
-			return nil, errors.New(`it has no key "answer"`)
+			return nil, &formError{errors.New(`it has no key "answer"`), `{"answer": a text}`}
 		}
 		return answer, nil
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -58,7 +57,7 @@ func readGrade(spec evaluator.Graded, reply string) (finding, error) {
 		return finding{}, err
 	}
 	if got.Pass == nil {
-		return finding{}, errors.New(`it has no true or false under "pass"`)
+		return finding{}, formOf(got).lacks(`it has no true or false under "pass"`)
 	}
 	passed := share(*got.Pass)
 	score := passed

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +11,15 @@ import (
 	"unicode/utf8"
 )
 
+var errEmpty = errors.New("it is empty")
+
 // StrictJSON decodes a reply that is one JSON value, alone or as the only block of
 // code. Its errors are fit for the model that is asked again.
 func StrictJSON(reply string, into any) error {
 	text := unfenced(reply)
 	dec := json.NewDecoder(strings.NewReader(text))
 	if err := dec.Decode(into); err != nil {
-		return jsonProblem(text, err)
+		return &formError{jsonProblem(text, err), formOf(into)}
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is text after the JSON")
@@ -52,6 +55,25 @@ func readJSON(reply string, into any) error {
 	return nil
 }
 
+// A form describes the JSON that was asked for by its fields: {"score": a number}.
+type form string
+
+// formOf returns the form of a value's type.
+func formOf(v any) form { return form(fieldsOf(reflect.TypeOf(v))) }
+
+// lacks returns the error of a reply that is JSON without what a field must have.
+func (f form) lacks(problem string) error { return &formError{errors.New(problem), f} }
+
+// A formError is a reply without the form that was asked for. The model that is asked again
+// has seen the form; people are told it.
+type formError struct {
+	error
+	form form
+}
+
+// Unwrap returns the error without the form.
+func (e *formError) Unwrap() error { return e.error }
+
 // jsonProblem describes why a reply does not have the form that was asked for.
 func jsonProblem(text string, err error) error {
 	const problem = "it is not the JSON that was asked for"
@@ -63,19 +85,47 @@ func jsonProblem(text string, err error) error {
 	wrong, isType := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case errors.Is(err, io.EOF):
-		return errors.New("it is empty")
+		return errEmpty
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New(problem + ": it ends in the middle")
 	case !isType:
 		return errors.New(problem)
 	}
+	kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its text follows
+	is := map[string]string{"bool": "true or false", "array": "a list", "object": "an object", "string": "a text", "number": "a number"}[kind]
 	what := "it"
 	if wrong.Field != "" {
 		what = fmt.Sprintf("%q", wrong.Field)
 	}
-	kind, _, _ := strings.Cut(wrong.Value, " ") // of a number, its text follows
-	is := map[string]string{"bool": "true or false", "array": "a list", "object": "an object", "string": "a text", "number": "a number"}[kind]
 	return fmt.Errorf("%s: %s is %s, and must be %s", problem, what, is, wantedKind(wrong.Type))
+}
+
+func fieldsOf(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Slice:
+		if each, ok := strings.CutPrefix(fieldsOf(t.Elem()), "a "); ok {
+			return "a list of " + each + "s"
+		}
+		return "a list of " + fieldsOf(t.Elem())
+	case reflect.Struct:
+		var fields []string
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				fields = append(fields, fmt.Sprintf("%q: %s", jsonName(f), fieldsOf(f.Type)))
+			}
+		}
+		return "{" + strings.Join(fields, ", ") + "}"
+	}
+	return wantedKind(t)
+}
+
+// jsonName is the name of a field in JSON.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return cmp.Or(name, strings.ToLower(f.Name))
 }
 
 func wantedKind(t reflect.Type) string {

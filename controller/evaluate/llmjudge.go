@@ -140,7 +140,7 @@ func readLLMJudgement(reply string) (suiteFinding, error) {
 		return suiteFinding{}, err
 	}
 	if got.Score == nil {
-		return suiteFinding{}, errors.New(`it has no number under "score"`)
+		return suiteFinding{}, formOf(got).lacks(`it has no number under "score"`)
 	}
 	score, err := Share(*got.Score, 1)
 	if err != nil {

@@ -105,7 +105,7 @@ func readJudgement(reply string) (judgement, error) {
 		return judgement{}, err
 	}
 	if got.Score == nil {
-		return judgement{}, errors.New(`it has no number under "score"`)
+		return judgement{}, formOf(got).lacks(`it has no number under "score"`)
 	}
 	return judgement{*got.Score, strings.TrimSpace(got.Reason)}, nil
 }

@@ -139,7 +139,7 @@ func readRubrics(reply string, want []evaluator.RubricCriterion) (suiteFinding, 
 	for _, w := range want {
 		a, ok := answers[w.ID]
 		if !ok {
-			return suiteFinding{}, fmt.Errorf("it has no criterion %s", quote(w.ID))
+			return suiteFinding{}, formOf(got).lacks("it has no criterion " + quote(w.ID))
 		}
 		c, err := a.criterion(len(w.Ranges) > 0)
 		if err != nil {

@@ -187,7 +187,7 @@ func readChoice(reply string, most int) (choice, error) {
 		return choice{}, err
 	}
 	if got.Best < 1 || got.Best > most {
-		return choice{}, fmt.Errorf("%d under \"best\" is not the number of an OUTPUT: it is from 1 to %d", got.Best, most)
+		return choice{}, formOf(got).lacks(fmt.Sprintf("%d under \"best\" is not the number of an OUTPUT: it is from 1 to %d", got.Best, most))
 	}
 	return choice{got.Best, strings.TrimSpace(got.Analysis)}, nil
 }

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,12 +58,12 @@ func readSemantic(reply string) (finding, error) {
 		return finding{}, err
 	}
 	if got.Pass == nil {
-		return finding{}, errors.New(`it has no true or false under "pass"`)
+		return finding{}, formOf(got).lacks(`it has no true or false under "pass"`)
 	}
 	grades := evaluator.Grades()
 	i := slices.IndexFunc(grades, func(g evaluator.Grade) bool { return strings.EqualFold(g.Word, strings.TrimSpace(got.Grade)) })
 	if i < 0 {
-		return finding{}, fmt.Errorf("the grade %s is none of %s", quote(got.Grade), strings.Join(gradeWords(), ", "))
+		return finding{}, formOf(got).lacks(fmt.Sprintf("the grade %s is none of %s", quote(got.Grade), strings.Join(gradeWords(), ", ")))
 	}
 	return finding{
 		criteria: []verdict.Criterion{

@@ -113,7 +113,7 @@ func TestSeedVerdicts(t *testing.T) {
 	}{
 		{"simple-greeting", stated{"Hello!", met, ""}, "pass 1 Good."},
 		{"simple-greeting", stated{"42", `{"criteria":[{"id":"rubric-1","met":false,"reason":"A number."}],"summary":"Bad."}`, ""}, "fail 0 rubric-1: A number."},
-		{"simple-greeting", stated{"Hello!", "Yes.", ""}, "error - rubrics: the judge's reply could not be read in 3 attempts: it is not the JSON that was asked for: 'Y' is not JSON there (after 0 characters)"},
+		{"simple-greeting", stated{"Hello!", "Yes.", ""}, "error - rubrics: the judge's reply could not be read in 3 attempts: it is not the JSON that was asked for: 'Y' is not JSON there (after 0 characters); it must be {\"criteria\": a list of {\"id\": a text, \"reason\": a text, \"met\": true or false, \"score\": a number}, \"summary\": a text}; the last one was Yes."},
 		{"simple-greeting", stated{"", met, ""}, "error - nothing is stated"},
 		{"code-review-security", stated{"SQL injection.", review(true, true, true), `{"score":1,"reasoning":"Found."}`}, "pass 1 Looked through."},
 		{"code-review-security", stated{"SQL injection.", review(true, false, false), `{"score":0.7,"reasoning":"Half."}`}, "borderline 0.6 suggests-fix: b; explains-risk: c"},
