@@ -227,3 +227,28 @@ func TestUIUndoes(t *testing.T) {
 		t.Errorf("the newer change is lost: %s", got)
 	}
 }
+
+// TestUISavesTheCommittedState holds that a file that is as the last commit has it again leaves
+// nothing to commit or to undo.
+func TestUISavesTheCommittedState(t *testing.T) {
+	dir, v := committing(t)
+	committed, err := os.ReadFile(filepath.Join(dir, helloFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := v.save(helloFile, changedHello); !strings.Contains(page, `href="/changes"`) {
+		t.Errorf("a changed file offers no commit:\n%s", page)
+	}
+	if page := v.save(helloFile, string(committed)); !strings.Contains(page, "Saved") || strings.Contains(page, `href="/changes"`) {
+		t.Errorf("a file that is as it was offers a commit:\n%s", page)
+	}
+	if page, _ := v.get("tests"); strings.Contains(page, "/changes") {
+		t.Errorf("the page of the tests leads to changes, and there are none:\n%s", page)
+	}
+	v.save(helloFile, changedHello)
+	gittest.Run(t, dir, "commit", "-qam", "x")
+	v.get("changes")
+	if page, _ := v.get("tests"); strings.Contains(page, "/changes") {
+		t.Errorf("after git has committed the file, the page of the tests leads to changes:\n%s", page)
+	}
+}

@@ -53,6 +53,39 @@ type edits struct {
 	// The fields below are guarded by mu.
 	files map[string]savedFile
 	last  madeCommit
+	// renamed maps kinds and ids that are gone to the new id; empty for a removed definition.
+	renamed map[[2]string]string
+}
+
+// mostRenamed bounds the ids that are remembered.
+const mostRenamed = 10_000
+
+// rename notes that a definition has another id; empty for none any more.
+func (e *edits) rename(kind, from, to string) {
+	if from == "" || from == to {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.renamed) >= mostRenamed {
+		clear(e.renamed)
+	}
+	delete(e.renamed, [2]string{kind, to})
+	e.renamed[[2]string{kind, from}] = to
+}
+
+// renamedTo returns the id that a definition has now, after all its renames.
+func (e *edits) renamedTo(kind, id string) (now string, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for range len(e.renamed) {
+		next, known := e.renamed[[2]string{kind, id}]
+		if !known {
+			break
+		}
+		id, ok = next, true
+	}
+	return id, ok
 }
 
 // A savedFile is a file that was saved here. A nil content is a missing file.
@@ -93,6 +126,21 @@ func (e *edits) forget(files ...string) {
 	for _, file := range files {
 		delete(e.files, file)
 	}
+}
+
+// forgetCommitted forgets saved files that are as the last commit has them: nothing about them
+// is left to commit or to undo.
+func (s *Store) forgetCommitted(ctx context.Context, c Change) error {
+	if s.cfg.Committer == nil {
+		return nil
+	}
+	branch, err := s.cfg.Committer.Branch(ctx, c)
+	for file, now := range c {
+		if err == nil && branch.Commit != "" && same(branch.Committed[file], now) {
+			s.edited.forget(file)
+		}
+	}
+	return err
 }
 
 // same reports whether two contents are the same. A missing file has none.
@@ -178,6 +226,7 @@ func (s *Store) changes(ctx context.Context) (*changesView, error) {
 	for _, file := range slices.Sorted(maps.Keys(saved)) {
 		was, is := branch.Committed[file], now[file]
 		if same(was, is) && broken[file] == "" {
+			s.edited.forget(file) // git has committed or restored it meanwhile
 			continue
 		}
 		fmt.Fprintf(sum, "%q %t %s\n", file, is == nil, contentVersion(is))

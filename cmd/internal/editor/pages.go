@@ -25,13 +25,14 @@ import (
 //go:embed pages/*.tmpl
 var pageFiles embed.FS
 
-// templates returns the templates of the pages.
-func templates(cfg Config) *template.Template {
+// newTemplates returns the templates of the pages.
+func (s *Store) newTemplates() *template.Template {
+	cfg := s.cfg
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"sentence": sentence, "count": textfmt.Count,
 		"root":     func() string { return cfg.Root },
 		"runs":     func() bool { return cfg.Runner != nil },
-		"commits":  func() bool { return cfg.Committer != nil },
+		"commits":  s.HasChanges,
 		"isChecks": func(file string) bool { return strings.HasSuffix(file, checksSuffix) },
 	}).ParseFS(pageFiles, "pages/*.tmpl"))
 }
@@ -361,6 +362,9 @@ func (s *Store) sheetOf(ctx context.Context, q url.Values) (*sheet, Entry, error
 // open shows the form of a definition, or of a new one.
 func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 	v, entry, err := s.sheetOf(r.Context(), r.URL.Query())
+	if id, ok := s.edited.renamedTo(r.URL.Query().Get("kind"), r.URL.Query().Get("id")); ok && err != nil {
+		return s.afterRename(w, r, id)
+	}
 	if err != nil {
 		return page{}, err
 	}
@@ -372,6 +376,18 @@ func (s *Store) open(w http.ResponseWriter, r *http.Request) (page, error) {
 		err = s.showErrors(r.Context(), v, locateWhole)
 	}
 	return v.page(), err
+}
+
+// afterRename leads from the page of an id that is gone to the page of the new id, or says that
+// the definition was removed.
+func (s *Store) afterRename(w http.ResponseWriter, r *http.Request, id string) (page, error) {
+	q := r.URL.Query()
+	if id != "" {
+		http.Redirect(w, r, s.address("/settings/edit", "kind", q.Get("kind"), "id", id), http.StatusSeeOther)
+		return page{}, nil
+	}
+	kind := q.Get("kind")
+	return page{Template: "settings-removed", Title: "Removed " + kind + " " + q.Get("id"), Status: http.StatusNotFound, Body: struct{ Kind, ID string }{kind, q.Get("id")}}, nil
 }
 
 // locateWhole is the locator of a file with one definition of the domain format.
@@ -451,6 +467,7 @@ func (s *Store) submit(w http.ResponseWriter, r *http.Request) (page, error) {
 			v.Errors = append(v.Errors, attachProblems(v.Fields, why, locateWhole(entry.text))...)
 		}
 		if err == nil && !isDry {
+			s.edited.rename(v.Kind, v.ID, entry.ID)
 			v.ID, v.Version, v.New, v.Copy = entry.ID, entry.Version, false, ""
 			if v.Fields != nil {
 				v.Fields = formFields(definitionOf[v.Kind], entry.Fields) // an id was made
@@ -533,6 +550,7 @@ func (s *Store) removed(ctx context.Context, v *sheet, isSure bool) (page, error
 	if v.Gone {
 		s.edited.forget(v.File)
 	}
+	s.edited.rename(v.Kind, v.ID, "")
 	v.Fields, v.New = nil, true
 	return v.page(), nil
 }

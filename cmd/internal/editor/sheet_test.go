@@ -313,3 +313,30 @@ func TestHintsUnderTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestReloadAfterRename loads the page of a test again whose id was changed twice, and of one
+// that was removed.
+func TestReloadAfterRename(t *testing.T) {
+	r := newReader(t, mathFiles)
+	const old = "/settings/edit?kind=test&id=math_sum"
+	_, page := r.ask(old, nil)
+	_, page = r.ask("/settings/edit", r.form(page, url.Values{"f.id": {"second"}, "action": {"save"}}))
+	r.has(page, "Saved")
+	_, page = r.ask("/settings/edit", r.form(page, url.Values{"f.id": {"third"}, "action": {"save"}}))
+	r.has(page, "Saved")
+	status, again := r.ask(old, nil)
+	if r.has(again, `name="f.id" value="third"`); status != 200 {
+		t.Errorf("the page of the first id is answered with %d, want 200", status)
+	}
+	_, asked := r.ask("/settings/edit", r.form(again, url.Values{"action": {"remove"}}))
+	r.ask("/settings/edit", r.form(asked, url.Values{"sure": {"yes"}, "action": {"remove"}}))
+	for _, at := range []string{old, "/settings/edit?kind=test&id=third"} {
+		status, gone := r.ask(at, nil)
+		if r.has(gone, "was removed here", `href="/tests"`); status != 404 {
+			t.Errorf("the page of a removed test is answered with %d, want 404", status)
+		}
+	}
+	if _, page := r.ask("/settings/edit?kind=test&id=never", nil); strings.Contains(page, "was removed") {
+		t.Errorf("a test that never was is said to be removed:\n%s", page)
+	}
+}

@@ -95,7 +95,9 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{cfg: cfg, templates: templates(cfg), known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex), edited: &edits{files: map[string]savedFile{}}}
+	s := &Store{cfg: cfg, known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex), edited: &edits{files: map[string]savedFile{}, renamed: map[[2]string]string{}}}
+	s.templates = s.newTemplates()
+	return s
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.
@@ -300,6 +302,7 @@ func (s *Store) write(ctx context.Context, c Change) (Kept, error) {
 	kept, err := s.cfg.Write(ctx, s.files, c)
 	if err == nil {
 		s.edited.note(c, before)
+		err = s.forgetCommitted(ctx, c)
 	}
 	return kept, err
 }
