@@ -36,9 +36,9 @@ func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *d
 		return finding{}, err
 	}
 	if text == "" {
-		return sqlFinding(checks, results, seen{refused: "the reply contains no SQL"}), nil
+		return sqlFinding(checks, results, seen{text: in.Transcript.Final(), refused: "the reply contains no SQL"}), nil
 	}
-	s := seen{statement: sqlexec.Parse(text)}
+	s := seen{text: text, statement: sqlexec.Parse(text)}
 	if len(results) > 0 {
 		s.result, err = sqlexec.Query(ctx, spec.Database, text)
 		if err != nil {
@@ -51,6 +51,8 @@ func sqlExecutor(ctx context.Context, spec evaluator.SQLExecutor, in Input, d *d
 
 // seen is the input of the checks.
 type seen struct {
+	// text is the statement, or the reply if it has none.
+	text      string
 	statement sqlexec.Statement
 	result    sqlexec.Result
 	// refused is the reason why there is no statement, failed the reason why it has no
@@ -60,15 +62,25 @@ type seen struct {
 
 // A check returns the reason why it does not hold, else nothing.
 type check struct {
-	id    string
-	wrong func(seen) string
+	id string
+	// expected is what the check asks for, and actual what a result has of it; nil shows
+	// the statement.
+	expected string
+	actual   func(sqlexec.Result) string
+	wrong    func(seen) string
 }
 
 func sqlFinding(checks, results []check, s seen) finding {
 	var f finding
 	var notes []string
 	add := func(c check, wrong string) {
-		f.criteria = append(f.criteria, verdict.Criterion{ID: c.id, Score: share(wrong == ""), Note: wrong})
+		criterion := verdict.Criterion{ID: c.id, Score: share(wrong == ""), Note: wrong}
+		if c.actual != nil && s.refused+s.failed == "" {
+			contrast(&criterion, c.expected, c.actual(s.result))
+		} else {
+			contrast(&criterion, c.expected, s.text)
+		}
+		f.criteria = append(f.criteria, criterion)
 		if wrong != "" && !slices.Contains(notes, wrong) {
 			notes = append(notes, wrong)
 		}
@@ -100,7 +112,7 @@ func sqlFinding(checks, results []check, s seen) finding {
 func statementChecks(spec evaluator.SQLExecutor) []check {
 	var checks []check
 	if spec.QueryType != "" {
-		checks = append(checks, check{"query_type", func(s seen) string {
+		checks = append(checks, check{"query_type", spec.QueryType, nil, func(s seen) string {
 			if strings.EqualFold(strings.TrimSpace(spec.QueryType), s.statement.Type) {
 				return ""
 			}
@@ -111,7 +123,7 @@ func statementChecks(spec evaluator.SQLExecutor) []check {
 		if len(wanted) == 0 {
 			return
 		}
-		checks = append(checks, check{id, func(s seen) string {
+		checks = append(checks, check{id, strings.Join(wanted, ", "), nil, func(s seen) string {
 			var missing []string
 			for _, w := range wanted {
 				if !has(s.statement, w) {
@@ -138,7 +150,12 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 		if len(wanted) == 0 {
 			return
 		}
-		checks = append(checks, check{id, func(s seen) string {
+		expected := strings.Join(wanted, ", ")
+		if !present {
+			expected = "without " + expected
+		}
+		names := func(r sqlexec.Result) string { return strings.Join(r.Columns, ", ") }
+		checks = append(checks, check{id, expected, names, func(s seen) string {
 			var wrong []string
 			for _, w := range wanted {
 				if hasColumn(s.result.Columns, w) != present {
@@ -153,8 +170,14 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 	}
 	columns("expected_columns", "lacks the column", spec.Columns, true)
 	columns("forbidden_columns", "has the forbidden column", spec.ForbiddenColumns, false)
+	counted := func(r sqlexec.Result) string {
+		if r.More {
+			return "more than " + rowCount(r.Rows)
+		}
+		return rowCount(r.Rows)
+	}
 	if spec.MinRows != nil {
-		checks = append(checks, check{"min_rows", func(s seen) string {
+		checks = append(checks, check{"min_rows", "at least " + rowCount(*spec.MinRows), counted, func(s seen) string {
 			if s.result.Rows >= *spec.MinRows {
 				return ""
 			}
@@ -162,7 +185,7 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 		}})
 	}
 	if spec.MaxRows != nil {
-		checks = append(checks, check{"max_rows", func(s seen) string {
+		checks = append(checks, check{"max_rows", "at most " + rowCount(*spec.MaxRows), counted, func(s seen) string {
 			switch {
 			case s.result.More:
 				return fmt.Sprintf("the result has more than %d rows, expected at most %d", s.result.Rows, *spec.MaxRows)
@@ -173,6 +196,13 @@ func resultChecks(spec evaluator.SQLExecutor) []check {
 		}})
 	}
 	return checks
+}
+
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
 }
 
 func hasColumn(columns []string, name string) bool {

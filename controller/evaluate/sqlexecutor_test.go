@@ -74,6 +74,39 @@ func TestSQLExecutor(t *testing.T) {
 	}
 }
 
+// TestSQLExecutorContrasts shows what each check asks for next to what came.
+func TestSQLExecutorContrasts(t *testing.T) {
+	const list = "SELECT name, price AS Price FROM products WHERE price > 2;"
+	for _, tt := range []struct {
+		name, reply, expected, actual string
+		spec                          evaluator.SQLExecutor
+	}{
+		{"another type", "DELETE FROM products", "SELECT", "DELETE FROM products", evaluator.SQLExecutor{QueryType: "SELECT"}},
+		{"a clause", "```sql\n" + list + "\n```", "GROUP BY, where", list, evaluator.SQLExecutor{Clauses: []string{"GROUP BY", "where"}}},
+		{"a column", list, "price, id", "name, Price", evaluator.SQLExecutor{Columns: []string{"price", "id"}}},
+		{"a forbidden column", "SELECT * FROM products;", "without secret", "name, price, secret", evaluator.SQLExecutor{ForbiddenColumns: []string{"secret"}}},
+		{"too few rows", list, "at least 3 rows", "2 rows", evaluator.SQLExecutor{MinRows: rows(3)}},
+		{"too many rows", list, "at most 1 row", "2 rows", evaluator.SQLExecutor{MaxRows: rows(1)}},
+		{"endless rows", "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n) SELECT x FROM n", "at most 10 rows", "more than 10000 rows", evaluator.SQLExecutor{MaxRows: rows(10)}},
+		{"it does not run", "SELECT name FROM nowhere", "at least 1 row", "SELECT name FROM nowhere", evaluator.SQLExecutor{MinRows: rows(1)}},
+		{"no SQL", "```sql\n```", "at least 1 row", "```sql\n```", evaluator.SQLExecutor{MinRows: rows(1)}},
+		{"it holds", list, "", "", evaluator.SQLExecutor{MinRows: rows(2)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.spec.NeedsDatabase() {
+				tt.spec.Database = shop()
+			}
+			m := measure(t, tt.spec, tt.reply, &script{})
+			if m.Error != "" || len(m.Criteria) != 1 {
+				t.Fatal(m.Error, m.Criteria)
+			}
+			if c := m.Criteria[0]; c.Expected != tt.expected || c.Actual != tt.actual {
+				t.Errorf("expected %q, actual %q; want %q and %q", c.Expected, c.Actual, tt.expected, tt.actual)
+			}
+		})
+	}
+}
+
 func TestSQLExecutorExtracts(t *testing.T) {
 	for _, tt := range []struct {
 		name, reply, extracted string
