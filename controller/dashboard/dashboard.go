@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
 	"github.com/gavel-evals/gavel/reporters/html"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
 // A Config describes the pages.
@@ -167,7 +168,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // templates are parsed when the first page is written, which most commands do not do.
 var templates = sync.OnceValue(func() *template.Template {
-	add := template.FuncMap{"add": func(a, b int) int { return a + b }}
+	add := template.FuncMap{"add": func(a, b int) int { return a + b }, "sentence": textfmt.Sentence}
 	return template.Must(html.Templates(template.New("").Funcs(add)).ParseFS(pageFiles, "pages/*.tmpl"))
 })
 

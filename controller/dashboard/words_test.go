@@ -200,3 +200,16 @@ func TestRunsOfAWorkingTree(t *testing.T) {
 		t.Errorf("the first run is compared with a later one:\n%s", page)
 	}
 }
+
+// TestErrorPages begin words with a capital letter, and no path or name.
+func TestErrorPages(t *testing.T) {
+	h := newHouse(t)
+	site := h.site(dashboard.Config{})
+	if page := get(t, site, "/runs/none", 404); !strings.Contains(page, "<p>The ledger does not have this run") {
+		t.Errorf("the page begins with a small letter:\n%s", page)
+	}
+	h.run("r", report.Compare(reporttest.FirstRun().In))
+	if page := get(t, site, "/runs/r?sort=colour", 400); !strings.Contains(page, "<p>sort=colour is unknown") {
+		t.Errorf("the name of a parameter has a capital letter:\n%s", page)
+	}
+}

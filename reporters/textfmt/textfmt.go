@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 // Count formats n with its noun: "1 case", "1,204 cases". Reports use no nouns that end
@@ -270,4 +272,15 @@ func Clip(s string, n int) string {
 		runes++
 	}
 	return s
+}
+
+// plainWord matches a word of a language, which a path and the name of a field are not.
+var plainWord = lazyregexp.New(`^[a-z]+( |$|[.;,]( |$))`)
+
+// Sentence returns a text with a capital letter, unless it begins with a path or a name.
+func Sentence(text string) string {
+	if !plainWord.MatchString(text) || strings.HasPrefix(text, "id ") {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }

@@ -223,3 +223,16 @@ func FuzzColumns(f *testing.F) {
 		}
 	})
 }
+
+// TestSentence: words have a capital letter, paths and names do not.
+func TestSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"choose a file": "Choose a file", "domain \"x\" has tests": "Domain \"x\" has tests", "greet.yaml is not a file": "greet.yaml is not a file",
+		"gavel.yaml:11:1: error": "gavel.yaml:11:1: error", "domain_id: write one": "domain_id: write one", "weight: write one": "weight: write one",
+		"id \"x\": write letters": "id \"x\": write letters", "test_definitions/a.json exists": "test_definitions/a.json exists", "": "",
+	} {
+		if got := Sentence(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

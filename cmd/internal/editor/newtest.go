@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -218,7 +219,7 @@ tests:
 
 // wrongFile shows the list of files with what is wrong with a typed path, which it keeps.
 func (s *Store) wrongFile(ctx context.Context, v *sheet, wrong error) (page, error) {
-	v.Errors, v.Typed, v.Path = []string{ended(sentence(wrong.Error()))}, v.Path, ""
+	v.Errors, v.Typed, v.Path = []string{ended(textfmt.Sentence(wrong.Error()))}, v.Path, ""
 	out, err := s.filePage(ctx, v)
 	out.Status = http.StatusBadRequest
 	return out, err

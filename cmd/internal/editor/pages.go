@@ -19,7 +19,6 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
-	"github.com/gavel-evals/gavel/schema/lazyregexp"
 )
 
 //go:embed pages/*.tmpl
@@ -29,7 +28,7 @@ var pageFiles embed.FS
 func (s *Store) newTemplates() *template.Template {
 	cfg := s.cfg
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"sentence": sentence, "count": textfmt.Count,
+		"sentence": textfmt.Sentence, "count": textfmt.Count,
 		"root":     func() string { return cfg.Root },
 		"runs":     func() bool { return cfg.Runner != nil },
 		"commits":  s.HasChanges,
@@ -82,17 +81,6 @@ func (s *Store) Pages(mux *http.ServeMux, around func(http.ResponseWriter, *http
 			s.writePage(w, r, p, around)
 		})
 	}
-}
-
-// plainWord matches a word of a language, which a path and the name of a field are not.
-var plainWord = lazyregexp.New(`^[a-z]+( |$|[.;,]( |$))`)
-
-// sentence returns a text with a capital letter, unless it begins with a path or a name.
-func sentence(text string) string {
-	if !plainWord.MatchString(text) || strings.HasPrefix(text, "id ") {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // ended ends a sentence with a period, unless it has an end.

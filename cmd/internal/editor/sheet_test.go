@@ -251,17 +251,9 @@ func TestEditOfOneCase(t *testing.T) {
 	r.has(page, `id="in-text"`)
 }
 
-// TestSentences: words have a capital letter, paths and names do not.
-func TestSentences(t *testing.T) {
-	for text, want := range map[string]string{
-		"choose a file": "Choose a file", "domain \"x\" has tests": "Domain \"x\" has tests", "greet.yaml is not a file": "greet.yaml is not a file",
-		"gavel.yaml:11:1: error": "gavel.yaml:11:1: error", "domain_id: write one": "domain_id: write one", "weight: write one": "weight: write one",
-		"id \"x\": write letters": "id \"x\": write letters", "test_definitions/a.json exists": "test_definitions/a.json exists", "": "",
-	} {
-		if got := sentence(text); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
-		}
-	}
+// TestWrongFile: the page of a path that is not a definition keeps the path, which has no capital
+// letter.
+func TestWrongFile(t *testing.T) {
 	r := newReader(t, mathFiles)
 	_, page := r.ask("/settings/file?path=greet.yaml", nil)
 	r.has(page, `role="alert">greet.yaml is not a file of definitions`, `value="greet.yaml"`)

@@ -23,6 +23,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -30,7 +31,10 @@ import (
 var pageFiles embed.FS
 
 // templates are parsed when the first page is written.
-var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(pageFiles, "pages/*.tmpl")) })
+var templates = sync.OnceValue(func() *template.Template {
+	return
+	return template.Must(template.New("").Funcs(template.FuncMap{"sentence": textfmt.Sentence}).ParseFS(pageFiles, "pages/*.tmpl"))
+})
 
 // A Server is the server that the pages are about.
 type Server interface {
