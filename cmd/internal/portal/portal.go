@@ -32,7 +32,6 @@ var pageFiles embed.FS
 
 // templates are parsed when the first page is written.
 var templates = sync.OnceValue(func() *template.Template {
-	return
 	return template.Must(template.New("").Funcs(template.FuncMap{"sentence": textfmt.Sentence}).ParseFS(pageFiles, "pages/*.tmpl"))
 })
 
