@@ -43,34 +43,48 @@ func colorOf(v verdict.Verdict) string {
 	return ""
 }
 
-// Histories writes a line for each case: its last verdict, how often it passed, the
-// curve of its scores and the time of its last judgement.
+// Histories writes each case: its last verdict, how often it passed, the curve of its
+// scores and the time of its last judgement. That is a line for each, or two if a name
+// does not fit next to the rest.
 func Histories(w io.Writer, h report.CaseHistory, o Options) error {
 	p := newPage(o)
 	if len(h) == 0 {
 		p.WriteString("no case was judged here; `gavel run` does it\n")
 		return p.writeTo(w)
 	}
-	width := 0
-	for name := range h {
-		width = max(width, textfmt.Columns(textfmt.Line(name)))
+	names, curves, counts := 0, 0, 0
+	for name, all := range h {
+		names = max(names, textfmt.Columns(textfmt.Line(name)))
+		curves = max(curves, min(len(all), mostBars))
+		counts = max(counts, len(passedOf(all)))
 	}
-	width = min(width, max(20, p.Width-mostBars-30))
+	first := len(verdict.Borderline) + 2
+	rest := curves + 2 + counts + 2 + len(time.DateOnly)
+	fits := first+names+2+rest <= p.Width
 	for _, name := range h.Names() {
 		all := h[name]
-		passed := 0
-		for _, j := range all {
-			if j.Verdict == verdict.Pass {
-				passed++
-			}
-		}
 		last := all[len(all)-1]
-		shown := textfmt.Pad(textfmt.Tail(textfmt.Line(name), width), width)
-		curve := p.sparkline(all) + strings.Repeat(" ", mostBars-min(mostBars, len(all)))
-		p.WriteString(p.paint(colorOf(last.Verdict), verdictColumn(last.Verdict)) + "  " + shown + "  " + curve + "  " +
-			strconv.Itoa(passed) + " of " + strconv.Itoa(len(all)) + " passed  " + p.paint(dim, last.At.UTC().Format(time.DateOnly)) + "\n")
+		p.WriteString(p.paint(colorOf(last.Verdict), verdictColumn(last.Verdict)) + "  ")
+		if fits {
+			p.WriteString(textfmt.Pad(textfmt.Line(name), names) + "  ")
+		} else {
+			p.WriteString(textfmt.Tail(textfmt.Line(name), p.Width-first) + "\n" + strings.Repeat(" ", first))
+		}
+		curve := p.sparkline(all) + strings.Repeat(" ", curves-min(curves, len(all)))
+		p.WriteString(curve + "  " + textfmt.Pad(passedOf(all), counts) + "  " + p.paint(dim, last.At.UTC().Format(time.DateOnly)) + "\n")
 	}
 	return p.writeTo(w)
+}
+
+// passedOf returns how many of the judgements passed, as in "3 of 4 passed".
+func passedOf(all []report.PastJudgement) string {
+	passed := 0
+	for _, j := range all {
+		if j.Verdict == verdict.Pass {
+			passed++
+		}
+	}
+	return strconv.Itoa(passed) + " of " + strconv.Itoa(len(all)) + " passed"
 }
 
 // History writes a line for each judgement of a case, the newest first.

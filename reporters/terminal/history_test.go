@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/reporters/textfmt"
 	"github.com/gavel-evals/gavel/schema/golden"
 )
 
@@ -39,6 +40,15 @@ func TestHistoryGolden(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := Histories(&b, h, Options{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if n := textfmt.Columns(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	b.WriteString("\n")
+	if err := Histories(&b, report.CaseHistory{"support/refunds#window": one, "a": judgements(many[:3]...)}, Options{Width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	b.WriteString("\n")
