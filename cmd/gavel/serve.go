@@ -77,6 +77,8 @@ type server struct {
 	// by remote.
 	here   bool
 	remote Remote
+	// warning returns why nothing is judged; nil if this process judges.
+	warning func(context.Context) string
 	// now is the active configuration.
 	now      atomic.Pointer[configState]
 	operator *serve.Operator

@@ -61,7 +61,7 @@ func (s *server) checkDatabase(ctx context.Context) []serve.Finding {
 	case found.Fault != nil:
 		workers = checkFinding("workers", found.Fault)
 	case found.Workers == 0:
-		workers.State, workers.Message = serve.StateOptional, "none is running, and cases wait for one: start gavel worker with the same database, or gavel serve with --judge"
+		workers.State, workers.Message = serve.StateOptional, noWorker
 	}
 	return append(found.Findings, workers)
 }

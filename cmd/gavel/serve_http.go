@@ -13,7 +13,7 @@ import (
 
 // handler answers deliveries, health checks and metrics.
 func (s *server) handler() (http.Handler, error) {
-	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler()}
+	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Warning: s.warning}
 	file := s.now.Load().file
 	cfg.Hosts, cfg.Apart = file.Hosts, s.operator.File.Probes != ""
 	if hook := file.Webhook; hook != nil {
@@ -45,7 +45,7 @@ func (s *server) probes() (end func(), err error) {
 		return func() {}, nil
 	}
 	at, end, err := handleHealth(file.Probes, serve.NewProbes(serve.HandlerConfig{
-		Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Hosts: file.Hosts,
+		Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Warning: s.warning, Hosts: file.Hosts,
 	}))
 	if err != nil {
 		return nil, usageError("probes: %w", err)

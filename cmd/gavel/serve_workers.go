@@ -23,6 +23,9 @@ import (
 // start together.
 const patience = time.Minute
 
+// noWorker is what the log, the checks and the probes of a server say without a worker.
+const noWorker = "no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge"
+
 // queued lets workers judge the plans of a server with a database, unless it judges
 // itself. The caller calls end.
 func (s *server) queued(ctx context.Context) (end func(), err error) {
@@ -36,6 +39,17 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 	if err := postgres.Patiently(ctx, patience, Away(s.log, patience, func() error { return q.Migrate(ctx) })); err != nil {
 		q.Close()
 		return nil, err
+	}
+	s.warning = func(ctx context.Context) string {
+		soon, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		switch running, err := q.Workers(soon); {
+		case err != nil:
+			return "the database does not say which workers are running" // the log has the error
+		case running == 0:
+			return noWorker
+		}
+		return ""
 	}
 	if s.metrics != nil {
 		s.metrics.CountWorkers(func() (n serve.WorkerCount, err error) {
@@ -67,7 +81,7 @@ func (s *server) queued(ctx context.Context) (end func(), err error) {
 				if w.Cases == 0 || w.Workers > 0 || w.Programs {
 					return
 				}
-				s.log.Warn().Str("sha", about.Subject.Head).Msg("no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge")
+				s.log.Warn().Str("sha", about.Subject.Head).Msg(noWorker)
 			},
 		})
 	}

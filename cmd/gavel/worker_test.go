@@ -52,6 +52,9 @@ func TestWorkers(t *testing.T) {
 	served, end := j.starting(t, file)
 	base := served.listens(t)
 	served.await(t, "no gavel worker is running")
+	if status, text := get(t, base+"/healthz"); status != http.StatusOK || text != "ok\nwarning: "+noWorker+"\n" {
+		t.Errorf("without a worker /healthz is %d %q", status, text)
+	}
 	able := maps.Clone(j.env)
 	able["AGENT_KEY"] = "a-key-of-workers"
 	var workers []func() int
@@ -68,6 +71,9 @@ func TestWorkers(t *testing.T) {
 		workers = append(workers, end)
 	}
 	served.await(t, `"repo":"octo/demo#1","duration"`)
+	if status, text := get(t, base+"/healthz"); status != http.StatusOK || text != "ok\n" {
+		t.Errorf("with workers /healthz is %d %q", status, text)
+	}
 	if status, text := get(t, base+"/metrics"); status != http.StatusOK || !strings.Contains(text, "\ngavel_workers 2\n") || !strings.Contains(text, `gavel_worker_cases{state="waiting"} 0`) {
 		t.Errorf("/metrics is %d, want 2 workers and no case that waits:\n%s", status, text)
 	}
@@ -155,7 +161,7 @@ func TestServeCheckOfADatabase(t *testing.T) {
 		return stdout
 	}
 	const unmade = ": the server makes its tables, or brings them up to date, when it starts\n"
-	check(exitPass, "optional workers: none is running, and cases wait for one: start gavel worker with the same database, or gavel serve with --judge\n")
+	check(exitPass, "optional workers: no gavel worker is running, and cases wait for one; start gavel worker with the same database, or gavel serve with --judge\n")
 	for range 2 { // the first look made none
 		if stdout := check(exitPass, unmade); strings.Contains(stdout, "the ledger ") {
 			t.Errorf("a file is looked at:\n%s", stdout)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,6 +17,9 @@ type HandlerConfig struct {
 	// Ready reports whether all repositories were looked through.
 	Ready   func() bool
 	Metrics http.Handler
+	// Warning returns why the server does not judge although it lives, such as a missing
+	// worker, which /healthz adds; empty for nothing. Defaults to no warning.
+	Warning func(context.Context) string
 	// Hosts are names of the server, in addition to addresses and localhost.
 	Hosts []string
 	// Path is where deliveries arrive. Empty for none.
@@ -36,7 +40,15 @@ func NewProbes(cfg HandlerConfig) http.Handler {
 
 // probes adds the requests of monitoring.
 func (cfg HandlerConfig) probes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "ok") // whatever else is wrong: starting this process again would not help
+		if cfg.Warning == nil {
+			return
+		}
+		if why := cfg.Warning(r.Context()); why != "" {
+			fmt.Fprintln(w, "warning: "+why)
+		}
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !cfg.Ready() {
 			http.Error(w, "not every repository was polled yet", http.StatusServiceUnavailable)
