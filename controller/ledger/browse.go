@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -142,12 +144,12 @@ type PastJudgement struct {
 // none.
 func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest string, limit int) ([]PastJudgement, error) {
 	var found []PastJudgement
+	var id string
 	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var j PastJudgement
 		var at int64
-		var run, head, base sql.NullString
 		var body sql.RawBytes
-		if err := rows.Scan(&at, &j.Verdict, &j.Score, (*digestColumn)(&j.Digest), &j.Commit, (*digestColumn)(&j.J), &j.Last, &body, &run, &head, &base); err != nil {
+		if err := rows.Scan(&at, &j.Verdict, &j.Score, (*digestColumn)(&j.Digest), &j.Commit, (*digestColumn)(&j.J), &j.Last, &body, &id); err != nil {
 			return err
 		}
 		var decision Decision
@@ -155,21 +157,17 @@ func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest stri
 			return fmt.Errorf("verdict %s: %w", j.Digest, err)
 		}
 		j.Samples, j.Evaluators = decision.Samples, decision.Result.Evaluators
-		j.At, j.Run, j.Current = time.UnixMilli(at).UTC(), run.String, j.Digest == digest
-		j.Base = j.Commit != "" && j.Commit == base.String && j.Commit != head.String
-		if j.Commit == "" {
-			j.Commit = head.String // a version before this one decided
-		}
+		j.At, j.Current = time.UnixMilli(at).UTC(), j.Digest == digest
 		found = append(found, j)
 		return nil
-	}, `SELECT v.created, v.verdict, v.score, v.d, v.commit_id, v.j, v.last, v.body, r.id, r.head, r.base
+	}, `SELECT v.created, v.verdict, v.score, v.d, v.commit_id, v.j, v.last, v.body, v.case_id
 		FROM (SELECT * FROM verdicts WHERE ns IN ('', ?1)
 			AND case_id = (SELECT case_id FROM verdicts WHERE d = ?2 AND case_id <> '' ORDER BY id DESC LIMIT 1)
 			ORDER BY id DESC LIMIT ?3) v
-		LEFT JOIN runs r ON r.id = (SELECT id FROM runs
-			WHERE started <= v.created AND substr(v.case_id, 1, length(repository) + 1) = repository || ?4
-			ORDER BY started DESC LIMIT 1) AND r.finished >= v.created
-		ORDER BY v.id`, scope.Namespace(), digestBytes(digest), limit, "\n")
+		ORDER BY v.id`, scope.Namespace(), digestBytes(digest), limit)
+	if repository, _, ok := strings.Cut(id, "\n"); ok && err == nil {
+		err = addRuns(ctx, store, repository, found)
+	}
 	ofBase := "" // the last digest at base
 	for i := range found {
 		j, before := &found[i], ofBase
@@ -181,4 +179,43 @@ func PastJudgements(ctx context.Context, store *Ledger, scope Scope, digest stri
 		j.Changed = before != "" && j.Digest != before
 	}
 	return found, store.Store().Fault("read how the case was judged", err)
+}
+
+// addRuns adds to judgements the latest runs of a repository that were going on.
+func addRuns(ctx context.Context, store *Ledger, repository string, found []PastJudgement) error {
+	first, last := found[0].At, found[0].At
+	for _, j := range found {
+		if j.At.Before(first) {
+			first = j.At
+		}
+		if j.At.After(last) {
+			last = j.At
+		}
+	}
+	var runs []Run
+	err := store.Store().Each(ctx, func(rows *sql.Rows) error {
+		var run Run
+		var started, finished int64
+		if err := rows.Scan(&run.ID, &run.Head, &run.Base, &started, &finished); err != nil {
+			return err
+		}
+		run.Started, run.Finished = time.UnixMilli(started), time.UnixMilli(finished)
+		runs = append(runs, run)
+		return nil
+	}, `SELECT id, head, base, started, finished FROM runs WHERE repository = ?1 AND started <= ?2 AND finished >= ?3 ORDER BY started, id`,
+		repository, last.UnixMilli(), first.UnixMilli())
+	for i := range found {
+		j := &found[i]
+		for _, run := range slices.Backward(runs) {
+			if run.Started.After(j.At) || run.Finished.Before(j.At) {
+				continue
+			}
+			j.Run, j.Base = run.ID, j.Commit != "" && j.Commit == run.Base && j.Commit != run.Head
+			if j.Commit == "" {
+				j.Commit = run.Head // a version before this one decided
+			}
+			break
+		}
+	}
+	return err
 }

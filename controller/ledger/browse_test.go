@@ -176,3 +176,35 @@ func TestJudged(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOfAJudgement holds that a judgement belongs to the latest run of its repository that
+// was going on, although a shorter one began later and had ended.
+func TestRunOfAJudgement(t *testing.T) {
+	store, put := judging(t)
+	trust := ledger.Trust{Level: ledger.LevelBase, Repository: "octo/demo"}
+	for _, run := range []struct {
+		id, repository string
+		from, to       int // hours
+	}{{"long", "octo/demo", 0, 5}, {"short", "octo/demo", 1, 1}, {"other", "octo/other", 2, 5}, {"late", "octo/demo", 3, 3}} {
+		err := store.SaveReport(t.Context(), ledger.Run{
+			ID: run.id, Repository: run.repository, Head: run.id, Started: noon.Add(time.Duration(run.from) * time.Hour), Finished: noon.Add(time.Duration(run.to) * time.Hour), Report: json.RawMessage("{}"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 { // at 1 to 6 hours
+		put(trust, "a", "", fmt.Sprint("d", i), 1)
+	}
+	found, err := ledger.PastJudgements(t.Context(), store, ledger.Scope{Trust: trust}, "d0", 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range found {
+		got = append(got, j.Run+" "+j.Commit)
+	}
+	if got, want := strings.Join(got, ","), "short short,long long,late late,long long,long long, "; got != want {
+		t.Errorf("the judgements are of the runs %s, want %s", got, want)
+	}
+}
