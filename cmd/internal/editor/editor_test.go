@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/cmd/internal/editor/openapitest"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/explain"
 	"github.com/gavel-evals/gavel/schema"
@@ -81,6 +82,7 @@ func (d *fixture) ask(method, path, body string) (status int, answer map[string]
 	}
 	w := httptest.NewRecorder()
 	d.handler.ServeHTTP(w, r)
+	openapitest.Parse(d, OpenAPI).Check(d, method, path, w.Code, w.Body.Bytes())
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 		d.Fatalf("%s %s answers %s, which is not a JSON object: %v", method, path, w.Body, err)
 	}

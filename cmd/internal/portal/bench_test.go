@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor"
+	"github.com/gavel-evals/gavel/cmd/internal/editor/openapitest"
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
@@ -82,6 +83,20 @@ func TestEveryEndpointIsMeasured(t *testing.T) {
 		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
 		if w.Code != http.StatusOK {
 			t.Errorf("%s is answered with %d, want 200: %s", path, w.Code, w.Body)
+		}
+	}
+	document := openapitest.Parse(t, editor.OpenAPI)
+	for _, path := range []string{repositoriesPath, pullsPath, "/api/runs", "/api/runs/run-1-0", "/api/runs/run-1-0/cases", "/api/compare?a=run-1-0&b=run-1-1", "/api/runs/none"} {
+		asked := path
+		if path != repositoriesPath {
+			asked = "/r/octo/shop1" + path
+		}
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+asked, nil))
+		if w.Code == http.StatusOK {
+			document.Check(t, "GET", path, w.Code, w.Body.Bytes())
+		} else if path != "/api/runs/none" {
+			t.Errorf("%s is answered with %d: %s", asked, w.Code, w.Body)
 		}
 	}
 }
