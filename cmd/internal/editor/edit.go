@@ -158,6 +158,9 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 	}
 	if old != nil && old.File != entry.File {
 		change[old.File], versions = nil, map[string]string{old.File: version}
+		if err := s.moveChecks(change, old.File, entry.File); err != nil {
+			return Entry{}, Written{}, err
+		}
 	}
 	out, err := s.carry(ctx, e.mode, settings, change, versions)
 	entry.Version = contentVersion(data)
@@ -368,5 +371,9 @@ func (s *Store) remove(ctx context.Context, kind, id, version string, as saveMod
 			return Written{}, refuse("%s %q is used by %s; change that first", kind, id, e.File)
 		}
 	}
-	return s.carry(ctx, as, settings, Change{found.File: nil}, map[string]string{found.File: version})
+	change := Change{found.File: nil}
+	if _, err := fs.Stat(s.files, checksOf(found.File)); err == nil && kind == kindTest {
+		change[checksOf(found.File)] = nil // without the test they would be invalid
+	}
+	return s.carry(ctx, as, settings, change, map[string]string{found.File: version})
 }

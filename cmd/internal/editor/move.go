@@ -166,7 +166,11 @@ func (s *Store) moveLevel(ctx context.Context, r *http.Request) (any, error) {
 		if e.Kind == kindLevel && t.has(target.File) && target.File != e.File {
 			return nil, refuse("%s exists; delete it or the settings of the level that is moved first", target.File)
 		}
-		if err := s.rename(t, change, e.File, path.Join(path.Dir(target.File), path.Base(e.File))); err != nil {
+		to := path.Join(path.Dir(target.File), path.Base(e.File))
+		if err := s.rename(t, change, e.File, to); err != nil {
+			return nil, err
+		}
+		if err := s.moveChecks(change, e.File, to); err != nil {
 			return nil, err
 		}
 	}
@@ -189,6 +193,23 @@ func (s *Store) rename(t *tree, c Change, from, to string) error {
 	data, err := schema.ReadFile(s.files, from, 0)
 	if err != nil {
 		return refuse("%s cannot be moved: %v", from, err)
+	}
+	c[from], c[to] = nil, data
+	return nil
+}
+
+// moveChecks adds the checks of a definition to a change that moves its file.
+func (s *Store) moveChecks(c Change, from, to string) error {
+	from, to = checksOf(from), checksOf(to)
+	data, err := schema.ReadFile(s.files, from, 0)
+	if errors.Is(err, fs.ErrNotExist) || from == to {
+		return nil
+	}
+	if err != nil {
+		return refuse("%s cannot be moved: %v", from, err)
+	}
+	if _, err := fs.Stat(s.files, to); !errors.Is(err, fs.ErrNotExist) {
+		return refuse("%s exists; choose another place", to)
 	}
 	c[from], c[to] = nil, data
 	return nil

@@ -184,3 +184,40 @@ func TestRefusedTestCasesAreNotWritten(t *testing.T) {
 	// Without a message, the simulator writes it.
 	d.want(200, "PUT", "/api/test-cases/"+id, `{"initial_message": null}`)
 }
+
+// TestChecksOfAMovedTest holds that the checks of a test move with it, to another level, by its
+// level or by another id, are removed with it, and do not count as a test.
+func TestChecksOfAMovedTest(t *testing.T) {
+	const checks = ".: [{contains: '2'}]\n"
+	d := math(t)
+	d.add("test_definitions/math/level_1/sum.checks.yaml", checks)
+	if got := d.ids("/api/settings/tests?domain=math", "tests"); !slices.Equal(got, []string{"math_sum", "math_hard"}) {
+		t.Errorf("the tests of the domain are %v", got)
+	}
+	at := func(want string) {
+		t.Helper()
+		for _, file := range []string{"level_1/sum", "level_3/math_sum", "level_4/math_sum", "level_4/other"} {
+			if got := d.file("test_definitions/math/" + file + ".checks.yaml"); (got == checks) != (file == want) {
+				t.Errorf("want the checks at %q alone, and %s.checks.yaml is %q", want, file, got)
+			}
+		}
+	}
+	at("level_1/sum")
+	d.want(200, "PUT", "/api/settings/tests/math_sum", `{"level": 3}`)
+	at("level_3/math_sum")
+	d.want(200, "POST", "/api/settings/levels/math/3/move", `{"level": 4}`)
+	at("level_4/math_sum")
+	d.add("test_definitions/math/level_4/other.checks.yaml", "taken")
+	d.want(400, "PUT", "/api/settings/tests/math_sum", `{"id": "other"}`)
+}
+
+// TestChecksOfARemovedTest removes the checks with their test.
+func TestChecksOfARemovedTest(t *testing.T) {
+	const file = "test_definitions/math/level_1/sum.checks.yaml"
+	d := math(t)
+	d.add(file, ".: [{contains: '2'}]\n")
+	d.want(200, "DELETE", "/api/settings/tests/math_sum", "")
+	if got := d.file(file); got != "" {
+		t.Errorf("without its test the file has %s", got)
+	}
+}

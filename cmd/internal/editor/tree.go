@@ -151,7 +151,7 @@ func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
 	}
 	t.entries = slices.Grow(t.entries, len(list))
 	for _, e := range list {
-		if !e.Type().IsRegular() || !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) {
+		if !e.Type().IsRegular() || !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) || strings.HasSuffix(e.Name(), checksSuffix) {
 			continue
 		}
 		is := as
