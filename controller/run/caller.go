@@ -54,7 +54,7 @@ type calledCase struct {
 	Half *Half
 	// Context returns the context of a call that begins under ctx and ends after a
 	// timeout. It may outlive ctx if another run wants the reply.
-	Context func(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc)
+	Context func(ctx context.Context, timeout *timeout) (context.Context, context.CancelFunc)
 	// Ended returns the reason why a call under ctx must not be sent any more, now that
 	// its turn has come, or nil.
 	Ended func(ctx context.Context) error
@@ -66,7 +66,7 @@ type caller struct {
 	of  calledCase
 	// left is the rest of the allowed timeout: for the whole sample with the target,
 	// for each call with a judge. Once a call was sent (begun), waiting for the
-	// provider counts, too; waiting for a permit does not.
+	// provider counts, too; waiting for a permit or for budget does not.
 	left, allowed time.Duration
 	begun         bool
 	spent         verdict.Usage
@@ -112,11 +112,11 @@ func (c *caller) Call(ctx context.Context, name string, req target.Request) (tar
 	for past := (tries{name: name, whole: c.left}); ; {
 		s := c.begin(ctx, name, req)
 		if s.err == nil {
-			call, end := c.of.Context(ctx, c.left)
+			call, end := c.of.Context(ctx, s.passed.timeout)
 			start := c.cfg.Clock.Now()
 			req.Pay = s.passed.pay
 			s.reply, s.err = t.Respond(call, req)
-			c.left -= c.cfg.Clock.Now().Sub(start)
+			c.left -= c.cfg.Clock.Now().Sub(start) - s.passed.timeout.waited()
 			c.finish(ctx, name, &s, call.Err() != nil)
 			end()
 		}
@@ -149,10 +149,16 @@ func mayPass(err error) bool {
 // filtered matches what providers say of a reply that their filters stopped.
 var filtered = lazyregexp.New(`(?i)content.?(filter|policy|management)`)
 
-// begin waits for a permit and reserves the cost of the call.
+// begin reserves the cost of the call and waits for a permit. A call that waits for budget
+// has no permit, since the call that will free the budget may need it.
 func (c *caller) begin(ctx context.Context, name string, req target.Request) sending {
 	_, configured := c.cfg.Target(name)
 	c.of.Half.meet(ctx, c.cfg.Clock, c.cfg.Apart)
+	reserved, err := c.of.Claim.Reserve(ctx, configured, req)
+	if err != nil {
+		c.of.Costs.Refuse(err)
+		return sending{err: budgetError(ctx, err)}
+	}
 	permit, err := c.cfg.Limits[name].Acquire(ctx, limit.Caller{Run: c.cfg, Begun: c.begun, Left: c.left})
 	if err == nil {
 		if err = c.of.Ended(ctx); err != nil {
@@ -161,17 +167,14 @@ func (c *caller) begin(ctx context.Context, name string, req target.Request) sen
 	}
 	if err != nil {
 		c.of.Costs.Refuse(err)
+		if fault := c.of.Claim.Settle(ctx, reserved, ledger.Amount{}); fault != nil {
+			err = &evaluate.Fault{Err: fault}
+		}
 		return sending{err: err}
 	}
 	c.left -= permit.Held()
-	reserved, err := c.of.Claim.Reserve(ctx, configured, req)
-	if err != nil {
-		permit.Done(limit.Outcome{})
-		c.of.Costs.Refuse(err)
-		return sending{err: budgetError(ctx, err)}
-	}
 	c.of.Half.begin()
-	return sending{permit: permit, reserved: reserved, passed: &passedOn{claim: c.of.Claim, costs: c.of.Costs, target: configured}}
+	return sending{permit: permit, reserved: reserved, passed: &passedOn{claim: c.of.Claim, costs: c.of.Costs, target: configured, timeout: newTimeout(c.left)}}
 }
 
 // finish accounts for a sent call, and determines its result. over means that its

@@ -113,8 +113,8 @@ func lost(ctx context.Context, err error) bool {
 // callContext returns the context of a call that begins under ctx, a context of the
 // case. It ends after a timeout. It outlives a cancelled case for as long as another
 // run wants the reply.
-func (h *hold) callContext(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+func (h *hold) callContext(ctx context.Context, timeout *timeout) (context.Context, context.CancelFunc) {
+	call, cancel := timeout.context(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-h.ended:

@@ -17,6 +17,8 @@ type passedOn struct {
 	claim  *Claim
 	costs  *costs
 	target config.Target
+	// timeout is the call's, which waits for budget do not use up.
+	timeout *timeout
 
 	mu    sync.Mutex
 	spent ledger.Amount // guarded by mu
@@ -26,7 +28,9 @@ type passedOn struct {
 // pay reserves the most that a request may cost, and returns a function that replaces it by
 // what it did.
 func (p *passedOn) pay(ctx context.Context, in, out int64) (target.Paid, error) {
+	p.timeout.pause()
 	reserved, err := p.claim.reserveFurther(ctx, p.target, in, out)
+	p.timeout.resume()
 	if err != nil {
 		p.costs.Refuse(err)
 		return nil, budgetError(ctx, err)

@@ -97,8 +97,8 @@ func (w *wire) broken(req *http.Request, err error) error {
 
 // ended returns the error of a call whose context is over.
 func (b base) ended(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return b.fail(Error{Retry: true, Message: "no reply in time", Err: ctx.Err()})
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return b.fail(Error{Retry: true, Message: "no reply in time", Err: context.Cause(ctx)})
 	}
 	return b.fail(Error{Message: "the call was cancelled", Err: ctx.Err()})
 }
