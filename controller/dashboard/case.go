@@ -78,6 +78,14 @@ type judgeView struct {
 	More         int // criteria
 }
 
+// Single returns the only criterion if it says nothing more than the judge; nil for all others.
+func (j judgeView) Single() *criterionView {
+	if len(j.Criteria) != 1 || j.More > 0 || j.Criteria[0].Note != "" || len(j.Criteria[0].Turns) > 0 {
+		return nil
+	}
+	return &j.Criteria[0]
+}
+
 // A criterionView is one measurement.
 type criterionView struct {
 	Name, Score, Note string

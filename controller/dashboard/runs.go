@@ -174,7 +174,12 @@ func (s *Site) costs(r *http.Request) (view, error) {
 		Days        []day
 		Chart       bars
 		Unpriced    bool
-	}{len(found), total, days, chartOf(days), slices.ContainsFunc(days, func(d day) bool { return d.Unpriced > 0 })}
+		Tokens      bool
+	}{len(found), total, days, chartOf(days), false, false}
+	for _, d := range days {
+		body.Unpriced = body.Unpriced || d.Unpriced > 0
+		body.Tokens = body.Tokens || d.Unpriced > 0 && d.CostSum.Tokens > 0
+	}
 	return view{Template: "costs", Title: "Costs", Body: body}, nil
 }
 

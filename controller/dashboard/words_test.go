@@ -20,9 +20,10 @@ import (
 // says when its days are and which one was the dearest.
 func TestCostsOfDays(t *testing.T) {
 	h := newHouse(t)
+	tokens := int64(0)
 	cost := func(id string, calls int, usd *float64) {
 		r := &report.Report{Gate: report.Gate{Result: "pass"}}
-		r.Summary.Calls, r.Summary.CostUSD = calls, usd
+		r.Summary.Calls, r.Summary.CostUSD, r.Summary.Tokens = calls, usd, tokens
 		h.run(id, r)
 	}
 	price, nothing := 0.25, 0.0
@@ -32,6 +33,11 @@ func TestCostsOfDays(t *testing.T) {
 		t.Errorf("a priced run is told how to price:\n%s", page)
 	}
 	h = newHouse(t)
+	cost("silent", 3, nil)
+	if page := get(t, h.site(dashboard.Config{}), "/costs", 200); strings.Contains(page, repair) || !strings.Contains(page, "their targets report no tokens") {
+		t.Errorf("targets without tokens are told how to price them:\n%s", page)
+	}
+	h, tokens = newHouse(t), 100
 	cost("first", 3, nil)
 	has(t, h.site(dashboard.Config{}), "/costs", repair)
 	page := get(t, h.site(dashboard.Config{}), "/costs", 200)

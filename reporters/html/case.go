@@ -152,7 +152,7 @@ func caseFacts(row *report.Row) []Fact {
 		add("samples", textfmt.Int(int64(row.Samples)))
 	}
 	if row.Calls > 0 {
-		add("calls", textfmt.Int(int64(row.Calls))+textfmt.Cost(row.CostUSD))
+		add("calls", textfmt.Int(int64(row.Calls))+paid(row.CostUSD))
 	}
 	if row.DurationMS > 0 {
 		add("time", textfmt.Duration(time.Duration(row.DurationMS)*time.Millisecond))
@@ -164,6 +164,14 @@ func caseFacts(row *report.Row) []Fact {
 		add("digest", row.Digest[:12])
 	}
 	return out
+}
+
+// paid returns the cost after a number of calls; empty for none and for an unknown one.
+func paid(usd *float64) string {
+	if usd == nil || *usd == 0 {
+		return ""
+	}
+	return textfmt.Cost(usd)
 }
 
 // Turns converts the messages of a conversation.
