@@ -86,7 +86,7 @@ func TestACallThatWaitsForBudgetHasNoPermit(t *testing.T) {
 		}
 		cfg := &callConfig{
 			Target: func(string) (target.Target, config.Target) { return nil, model },
-			Limits: map[string]*limit.Limiter{"bot": limit.New(model, new(limit.Breaker), clock.Or(nil))}, Clock: clock.Or(nil),
+			Limits: map[string]*limit.Limiter{"bot": limit.New(model, new(limit.Breakers).Breaker(model, ""), clock.Or(nil))}, Clock: clock.Or(nil),
 		}
 		caller := func(c *Claim) *caller {
 			out := newCaller(cfg, calledCase{Costs: &costs{}, Claim: c, Ended: func(context.Context) error { return nil }})
