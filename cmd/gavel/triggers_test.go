@@ -107,6 +107,37 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
+// TestAFlippedTriggerIsDecidedAgain: where a list wants the opposite, the same runs of the
+// agent are judged by it, and the verdict of before is not reused.
+func TestAFlippedTriggerIsDecidedAgain(t *testing.T) {
+	needsPrograms(t, "sh", "grep")
+	dir := t.TempDir()
+	gittest.Init(t, dir, "main")
+	files := withTriggers("tables")
+	files[".gitignore"], files["gavel.yaml"] = ".gavel/\n", "version: 1\ntargets:\n  coder: {provider: command, argv: [sh, agent/run.sh], inputs: [\"agent/**\"]}\nskills: {target: coder}\n"
+	gittest.Commit(t, dir, files)
+	said := func(code int, args []string, wants ...string) {
+		t.Helper()
+		stdout, stderr, got := gavel(t, dir, args...)
+		for _, want := range wants {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("%q: no %q in\n%s%s", args, want, stdout, stderr)
+			}
+		}
+		if got != code {
+			t.Errorf("%q ends with %d, want %d:\n%s%s", args, got, code, stdout, stderr)
+		}
+	}
+	said(exitPass, []string{"run"}, "2 passed", "4 calls")
+	said(exitPass, []string{"run"}, "2 reused", "0 calls")
+	flipped := strings.NewReplacer("true", "false", "false", "true").Replace(files["skills/csv/evals/triggers.json"])
+	if err := os.WriteFile(filepath.Join(dir, "skills/csv/evals/triggers.json"), []byte(flipped), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said(exitPass, []string{"plan"}, "skills/csv/triggers#sum-tables", "skills/csv/triggers#say-hello", "2 to run; 0 other cases")
+	said(exitGate, []string{"run"}, "0 passed, 2 failed", "0 calls", "0 of 2 right: 0 of 1 wanted, 0 of 1 unwanted")
+}
+
 // withTriggers is a skill with a trigger list, and an agent that loads the skill if its
 // description has a word of the query.
 func withTriggers(word string) map[string]string {
