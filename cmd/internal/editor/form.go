@@ -31,8 +31,9 @@ type formField struct {
 	Value             string
 	Choices           []string
 	Rows              int
-	// Pairs are the rows of an object.
+	// Pairs are the rows of an object or, if Listed, of a list of objects with one key each.
 	Pairs    []keyRow
+	Listed   bool
 	Required bool
 	// place is the place of the field among the others: the lower ones are first.
 	place int
@@ -70,9 +71,10 @@ func formFields(name string, values definition.Fields) []*formField {
 		if f.Widget == pickWidget && f.Value != "" && !slices.Contains(f.Choices, f.Value) {
 			f.Choices = append(slices.Clone(f.Choices), f.Value) // a form that is sent unchanged keeps it
 		}
-		if rows, ok := rowsOf(values[name]); ok {
+		f.Listed = name == "checks" && slices.Contains(s.Kinds, shape.List)
+		if rows, ok := f.rowsOf(values[name]); ok {
 			f.fillRows(rows)
-		} else if f.Widget == jsonWidget && f.Value == "" && takesRows(s) {
+		} else if f.Widget == jsonWidget && f.Value == "" && (f.Listed || takesRows(s)) {
 			f.fillRows(nil)
 		}
 		f.place = placeOf(name, def)

@@ -27,16 +27,36 @@ type keyRow struct {
 // mostRows bounds the keys of an object that is shown in rows.
 const mostRows = 100
 
+// entriesIn returns the keys and values of a list of objects with one key each. ok is false for
+// any other value.
+func entriesIn(value json.RawMessage) (members []definition.Member, ok bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
+		return nil, false
+	}
+	for _, object := range list {
+		one, ok := definition.Members(object)
+		if !ok || len(one) != 1 {
+			return nil, false
+		}
+		members = append(members, one[0])
+	}
+	return members, true
+}
+
 // rowsOf returns the rows of a value. ok is false for a value that rows cannot show: one
-// that is not an object of texts, numbers and truths.
-func rowsOf(value json.RawMessage) (rows []keyRow, ok bool) {
+// that is not an object, or a list of objects with one key, of texts, numbers and truths.
+func (f *formField) rowsOf(value json.RawMessage) (rows []keyRow, ok bool) {
 	members, ok := definition.Members(value)
+	if f.Listed {
+		members, ok = entriesIn(value)
+	}
 	if !ok || len(members) > mostRows {
 		return nil, false
 	}
 	for i, m := range members {
 		isNested := m.Value[0] == '{' || m.Value[0] == '['
-		isTaken := slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == m.Name })
+		isTaken := !f.Listed && slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == m.Name })
 		if isNested || isTaken || m.Name == "" || m.Name != strings.TrimSpace(m.Name) || strings.ContainsAny(m.Name, "\r\n") {
 			return nil, false
 		}
@@ -109,11 +129,11 @@ func (f *formField) sentRows(sent url.Values) (rows []keyRow, ok bool) {
 // readRows takes typed rows into the field. It returns the object that they are, or nil for
 // no rows, and reports whether anything was typed.
 func (f *formField) readRows(rows []keyRow, old json.RawMessage) (value json.RawMessage, isTyped bool) {
-	was, _ := rowsOf(old)
+	was, _ := f.rowsOf(old)
 	isTyped = !slices.EqualFunc(rows, was, func(a, b keyRow) bool { return a.Key == b.Key && a.Value == b.Value })
 	var members []definition.Member
 	for _, r := range rows {
-		isTaken := slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == r.Key })
+		isTaken := !f.Listed && slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == r.Key })
 		switch {
 		case r.Key == "":
 			f.Problem = "a value has no key; name it, or remove the value"
@@ -136,7 +156,19 @@ func (f *formField) readRows(rows []keyRow, old json.RawMessage) (value json.Raw
 	if len(members) == 0 {
 		return nil, isTyped
 	}
+	if f.Listed {
+		return listOf(members), isTyped
+	}
 	return definition.Object(members), isTyped
+}
+
+// listOf returns a list of objects with one key each.
+func listOf(members []definition.Member) json.RawMessage {
+	var out []string
+	for _, m := range members {
+		out = append(out, string(definition.Object([]definition.Member{m})))
+	}
+	return json.RawMessage("[" + strings.Join(out, ", ") + "]")
 }
 
 // jsonProblem returns the reason why a text is not JSON, with its place; empty for JSON.

@@ -111,3 +111,38 @@ func TestSettingsKeepTheRest(t *testing.T) {
 		t.Errorf("the file is\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestChecksAsRows writes the checks of a case, which are a list of objects with one key, in rows:
+// a key may be there twice, and what is not such a list stays JSON.
+func TestChecksAsRows(t *testing.T) {
+	const file, head = "test_definitions/shop.yaml", "evalcases:\n  - id: a # first\n    input: Hi\n"
+	for _, tt := range []struct {
+		name, was string
+		change    url.Values
+		want      string
+	}{
+		{"a value", "    checks:\n      - contains: ho\n      - latency_ms: 500\n", url.Values{"f.checks.value.0": {"hi"}}, "    checks:\n      - contains: hi\n      - latency_ms: 500\n"},
+		{
+			"the same key twice", "    checks:\n      - contains: ho\n", url.Values{"f.checks.key.1": {"contains"}, "f.checks.value.1": {"hi"}},
+			"    checks:\n      - contains: ho\n      - contains: hi\n",
+		},
+		{"a row less", "    checks:\n      - contains: ho\n      - contains: hi\n", url.Values{"f.checks.key.0": {""}, "f.checks.value.0": {""}}, "    checks:\n      - contains: hi\n"},
+		{"the first one", "    expected_outcome: It greets.\n", url.Values{"f.checks.key.0": {"contains"}, "f.checks.value.0": {"hi"}}, "    expected_outcome: It greets.\n    checks:\n      - contains: hi\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newReader(t, map[string]string{file: head + tt.was})
+			_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
+			form := r.form(page, tt.change)
+			form.Set("action", "save")
+			_, page = r.ask("/settings/form", form)
+			if got := r.file(file); got != head+tt.want {
+				t.Errorf("the file is\n%s\nwant\n%s\nthe page says\n%s", got, head+tt.want, page)
+			}
+		})
+	}
+	r := newReader(t, map[string]string{file: head + "    checks: [{any_of: [hi, ho]}]\n"})
+	_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
+	r.has(page, `<textarea id="in-checks" name="f.checks"`, "any_of")
+	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {"Hello"}, "action": {"save"}}))
+	r.has(page, "Saved")
+}
