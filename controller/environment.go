@@ -22,7 +22,7 @@ func (p *planner) environment(ctx context.Context, s Checkout) (plan.Environment
 	}
 	var salt []byte
 	if p.req.Ledger != nil {
-		salt, env.Unconfined = p.req.Ledger.Secret(), p.req.Ledger.Unconfined()
+		salt, env.Unconfined = p.req.Ledger.Secret(), p.req.Ledger.Unconfined() != p.req.OtherSandbox
 	}
 	for name, t := range s.Config.Targets {
 		of, err := targetFacts(s.FS, t, p.req.LookupEnv, salt)

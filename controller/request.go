@@ -102,6 +102,9 @@ type Request struct {
 	// Lift also runs cases of skills without their skill. The configuration may ask for
 	// it, too.
 	Lift bool
+	// OtherSandbox plans with the digests of a run whose programs see other files than
+	// the ones of this process: without a sandbox, if this process has one.
+	OtherSandbox bool
 	// Complete also judges unaffected cases without a stored result.
 	Complete bool
 	// IgnoreBefore returns the time before which stored results of a case are ignored,

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/gavel-evals/gavel/controller"
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/remeasure"
 	"github.com/gavel-evals/gavel/schema"
+	"github.com/gavel-evals/gavel/schema/evaluator"
 )
 
 // Roots are the states whose verdicts are kept.
@@ -117,24 +119,51 @@ type cases struct {
 	digests map[string]plan.Digests
 }
 
-// cases plans a state by itself.
+// cases plans a state by itself. Verdicts of cases with programs are needed of runs with a
+// sandbox and without one: this process may have another one than the runs before.
 func (r Roots) cases(ctx context.Context, s controller.Checkout) (cases, error) {
-	prepared, err := controller.Prepare(ctx, controller.Request{
-		Head: s, Making: r.Making, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
-		HeadTrust:  ledger.Trust{Level: ledger.LevelOperator},
-		Lift:       true,                                            // which a flag may have asked for
-		ReuseSince: func(plan.Row) time.Time { return time.Time{} }, // whatever its age
-	})
-	if err != nil {
-		return cases{}, err
-	}
-	out := cases{needed: prepared.LiveDigests(), digests: map[string]plan.Digests{}}
-	for _, row := range prepared.Plan.Rows {
-		if row.Head != nil {
-			out.digests[row.Head.ID()] = row.HeadDigests
+	out := cases{digests: map[string]plan.Digests{}}
+	for _, other := range []bool{false, true} {
+		prepared, err := controller.Prepare(ctx, controller.Request{
+			Head: s, Making: r.Making, ConfigFile: r.ConfigFile, Ledger: r.Ledger, LookupEnv: r.LookupEnv,
+			HeadTrust:    ledger.Trust{Level: ledger.LevelOperator},
+			Lift:         true,                                            // which a flag may have asked for
+			ReuseSince:   func(plan.Row) time.Time { return time.Time{} }, // whatever its age
+			OtherSandbox: other,
+		})
+		if err != nil {
+			return cases{}, err
+		}
+		out.needed = append(out.needed, prepared.LiveDigests()...)
+		starts := false
+		for _, row := range prepared.Plan.Rows {
+			if row.Head == nil {
+				continue
+			}
+			id := row.Head.ID()
+			if other {
+				id += "\x00" // compared with its own kind at the other side
+			}
+			out.digests[id] = row.HeadDigests
+			starts = starts || row.HeadCase == nil || startsPrograms(s.Config, row)
+		}
+		if !starts {
+			break
 		}
 	}
 	return out, nil
+}
+
+// startsPrograms reports whether the verdict of a row may depend on what programs see.
+func startsPrograms(cfg *config.Config, row plan.Row) bool {
+	for _, t := range cfg.Targets {
+		if t.RunsProgram() {
+			return true
+		}
+	}
+	return row.HeadCase.Drive.Program != nil || slices.ContainsFunc(row.HeadCase.Evaluators, func(e schema.Evaluator) bool {
+		return len(evaluator.ProgramsOf(e.Spec)) > 0
+	})
 }
 
 // checkout returns a commit as a checkout.

@@ -166,7 +166,7 @@ func TestControlsAreNeeded(t *testing.T) {
 	for _, d := range needed {
 		digests[d.E] = true
 	}
-	if len(digests) != 2 {
-		t.Errorf("%d executions are needed, want one with the skill and one without", len(digests))
+	if len(digests) != 4 {
+		t.Errorf("%d executions are needed, want one with the skill and one without, each with a sandbox and without one", len(digests))
 	}
 }

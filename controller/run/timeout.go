@@ -12,7 +12,7 @@ type timeout struct {
 	left   time.Duration // at since; guarded by mu
 	since  time.Time     // when the time began to run; guarded by mu
 	paused int           // how many wait; guarded by mu
-	lost   time.Duration // how long the time stood still; guarded by mu
+	lost   time.Duration // the length of the pauses; guarded by mu
 	timer  *time.Timer   // nil before context; guarded by mu
 }
 
@@ -37,7 +37,7 @@ func (t *timeout) context(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// pause lets the time stand still until resume. Calls of both may overlap.
+// pause stops the time until resume. Calls of both may overlap.
 func (t *timeout) pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *timeout) resume() {
 	t.timer.Reset(t.left)
 }
 
-// waited returns how long the time stood still.
+// waited returns the length of the pauses.
 func (t *timeout) waited() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/target"
 )
 
-// TestTheTimeoutStandsStillWhileItIsPaused pauses a timeout of a minute twice, for half an
+// TestAPausedTimeoutDoesNotRun pauses a timeout of a minute twice, for half an
 // hour, once by two that overlap.
-func TestTheTimeoutStandsStillWhileItIsPaused(t *testing.T) {
+func TestAPausedTimeoutDoesNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := newTimeout(time.Minute)
 		began := time.Now()
