@@ -17,6 +17,8 @@ var causes = map[string]cause{
 	"evaluator-invalid": {"test", "is judged by it", "are judged by it"},
 	"domain-missing":    {"test", "lacks it", "lack it"},
 	"unknown-target":    {"place", "names it", "name it"},
+	"judged-by-checks":  {"case", "is", "are"},
+	"handed-over":       {"place", "is", "are"},
 }
 
 // Causes merges problems with a common cause into one, at the first of their places: a

@@ -92,6 +92,9 @@ func TestCauses(t *testing.T) {
 		at("y.yaml", "missing-field", "the field `id` is missing"),
 		at("y.yaml", "unknown-target", "unknown target \"bot\""),
 		at("z.yaml", "unknown-target", "unknown target \"bot\""),
+		at("z.yaml", "judged-by-checks", "no judge is asked"),
+		at("z2.yaml", "judged-by-checks", "no judge is asked"),
+		at("z3.yaml", "judged-by-checks", "no judge is asked"),
 	})
 	var got []string
 	for _, p := range out.Problems {
@@ -104,6 +107,7 @@ func TestCauses(t *testing.T) {
 		"x.yaml: the field `id` is missing",
 		"y.yaml: the field `id` is missing",
 		"y.yaml: unknown target \"bot\" (1 other place names it, too)",
+		"z.yaml: no judge is asked (2 other cases are, too)",
 	}
 	if !slices.Equal(got, want) || out.Summary.Errors != len(want) {
 		t.Errorf("%d errors: %q, want %q", out.Summary.Errors, got, want)

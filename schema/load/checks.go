@@ -138,7 +138,7 @@ func (r *checksReader) attach(c *schema.Case, list checkList) {
 	if len(others) < len(c.Evaluators) {
 		r.Problems = append(r.Problems, schema.Problem{
 			Position: c.Origin, Severity: schema.Note, Rule: "judged-by-checks",
-			Message: fmt.Sprintf("%s is judged by its checks alone, and no judge is asked about `expected_outcome`", c.Key),
+			Message: "the case is judged by its checks alone, and no judge is asked about `expected_outcome`",
 			Hint:    "write `rubrics` or `evaluators` to have a judge score it",
 		})
 	}

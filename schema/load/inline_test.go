@@ -83,7 +83,7 @@ func TestChecksWithinCases(t *testing.T) {
 		}
 	}
 	slices.Sort(noted)
-	if len(noted) != 4 || !strings.Contains(noted[1], "suite.yaml:2:3: note: suite#alone is judged by its checks alone") {
+	if len(noted) != 4 || !strings.Contains(noted[1], "suite.yaml:2:3: note: the case is judged by its checks alone") {
 		t.Errorf("noted is %q, want the four cases whose judge the checks replace", noted)
 	}
 }
