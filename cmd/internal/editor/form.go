@@ -41,6 +41,8 @@ type formField struct {
 	Folded bool
 	// Texts reports whether a field of JSON also takes a text without quotes.
 	Texts bool
+	// Objects reports whether a field of one item a line also takes a list in JSON.
+	Objects bool
 	// Problem describes an error in the value.
 	Problem string
 }
@@ -153,8 +155,8 @@ func (f *formField) widget(s *shape.Shape) {
 		f.Widget, f.Choices = pickWidget, []string{"true", "false"}
 	case slices.Contains(longTexts, f.Name):
 		f.Widget, f.Rows = textWidget, 4
-	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && !slices.Contains(s.Elem.Kinds, shape.Object):
-		f.Widget, f.Rows = listWidget, 2
+	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && (f.Name == "rubrics" || !slices.Contains(s.Elem.Kinds, shape.Object)):
+		f.Widget, f.Rows, f.Objects = listWidget, 2, slices.Contains(s.Elem.Kinds, shape.Object)
 	case takes(shape.Object) || len(s.Kinds) == 0 || takes(shape.List):
 		f.Widget, f.Rows, f.Texts = jsonWidget, 6, takes(shape.String)
 	default:
@@ -204,6 +206,8 @@ func (f *formField) read(s *shape.Shape) json.RawMessage {
 	switch {
 	case strings.TrimSpace(typed) == "":
 		return nil
+	case f.Widget == listWidget && f.Objects && strings.HasPrefix(strings.TrimSpace(typed), "[") && json.Valid([]byte(typed)):
+		return json.RawMessage(typed)
 	case f.Widget == listWidget:
 		var list []string
 		for line := range strings.Lines(typed) {

@@ -146,3 +146,25 @@ func TestChecksAsRows(t *testing.T) {
 	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {"Hello"}, "action": {"save"}}))
 	r.has(page, "Saved")
 }
+
+// TestRubricsByLine writes the criteria of a judge one a line, or as a list of JSON, which the
+// form shows as JSON then.
+func TestRubricsByLine(t *testing.T) {
+	const file, head = "test_definitions/shop.yaml", "evalcases:\n  - id: a\n    input: Hi\n    expected_outcome: It greets.\n"
+	r := newReader(t, map[string]string{file: head})
+	save := func(typed string) string {
+		t.Helper()
+		_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
+		_, page = r.ask("/settings/form", r.form(page, url.Values{"f.rubrics": {typed}, "action": {"save"}}))
+		r.has(page, "Saved")
+		return r.file(file)
+	}
+	if got, want := save("Says hello\r\nIs short"), head+"    rubrics:\n      - Says hello\n      - Is short\n"; got != want {
+		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+	}
+	if got, want := save(`[{"id": "tone", "expected_outcome": "Is kind"}]`), head+"    rubrics:\n      - id: tone\n        expected_outcome: Is kind\n"; got != want {
+		t.Errorf("the file is\n%s\nwant\n%s", got, want)
+	}
+	_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
+	r.has(page, `class="json" spellcheck="false">`, "&#34;tone&#34;")
+}

@@ -206,6 +206,9 @@ func PathWithQuery(path string, pairs ...string) string {
 			q.Set(pairs[i], pairs[i+1])
 		}
 	}
+	if len(q) == 0 {
+		return path
+	}
 	return path + "?" + q.Encode()
 }
 
