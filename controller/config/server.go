@@ -301,9 +301,7 @@ func (k *serverChecker) check(f serverForm) {
 	k.duration("poll")
 	k.wait("deadline")
 	if w := k.server.Webhook; w != nil {
-		if !strings.HasPrefix(w.Path, "/") {
-			k.Fail("bad-path", fmt.Sprintf("`path` is %q", w.Path), "begin it with a /", "webhook", "path")
-		}
+		k.webhookPath(w.Path, f.Pages != nil)
 		k.secret(w.Secret, "secret", "webhook")
 		if w.Previous != (Secret{}) {
 			k.secret(w.Previous, "previous_secret", "webhook")
@@ -322,6 +320,32 @@ func (k *serverChecker) check(f serverForm) {
 		seen[id] = i
 	}
 	k.server.Pages = k.pages(f.Pages)
+}
+
+// The paths at which a server answers requests itself. With pages, it also answers
+// everything below the first parts in pagePaths.
+var (
+	probePaths = []string{"/healthz", "/readyz", "/metrics"}
+	pagePaths  = []string{"", "api", "costs", "r", "sign-in", "sign-out", "static"}
+)
+
+// webhookPath demands a path at which only deliveries arrive.
+func (k *serverChecker) webhookPath(path string, pages bool) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	var message, hint string
+	switch {
+	case !strings.HasPrefix(path, "/"):
+		message, hint = fmt.Sprintf("`path` is %q", path), "begin it with a /"
+	case strings.ContainsAny(path, "?#"):
+		message, hint = fmt.Sprintf("`path` is %q, which is more than a path", path), "remove what follows the path"
+	case slices.Contains(probePaths, path):
+		message, hint = fmt.Sprintf("`path` is %s, where the server answers monitoring", path), "write another path, such as /hooks, here and in the webhook of the forge"
+	case pages && slices.Contains(pagePaths, first):
+		message, hint = fmt.Sprintf("`path` is %s, where the server has its pages", path), "write another path, such as /hooks, here and in the webhook of the forge"
+	default:
+		return
+	}
+	k.Fail("bad-path", message, hint, "webhook", "path")
 }
 
 // id is equal for entries that mean the same repository. Forges ignore the case of its
