@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
 )
 
@@ -17,10 +18,7 @@ func (s *server) check(ctx context.Context) error {
 		return err
 	}
 	list := newChecklist(s.App, s.redact)
-	_, err := s.handler()
-	if s.now.Load().file.Webhook != nil {
-		list.Say("", checkFinding("the secret of the webhook", err))
-	}
+	s.checkSecrets(list)
 	for _, f := range s.checkLedger(ctx) {
 		list.Say("", f)
 	}
@@ -39,6 +37,23 @@ func (s *server) check(ctx context.Context) error {
 		}
 	}
 	return errors.Join(list.End(), ctx.Err())
+}
+
+// checkSecrets checks the secrets of the webhook and of the users.
+func (s *server) checkSecrets(list *checklist) {
+	file := s.now.Load().file
+	hook := forge.WebhookConfig{Take: s.enqueue}
+	if file.Webhook != nil {
+		var err error
+		if _, hook.Secrets, err = s.webhook(file); err == nil {
+			_, err = forge.NewWebhook(hook)
+		}
+		list.Say("", checkFinding("the secret of the webhook", err))
+	}
+	if file.Pages != nil {
+		_, err := s.gate(file.Pages, hook.Secrets)
+		list.Say("", checkFinding("the users of the pages", err))
+	}
 }
 
 // checkLedger checks the ledger, and looks for workers.

@@ -75,6 +75,27 @@ func TestServeCheck(t *testing.T) {
 	}
 }
 
+// TestServeRefusesATokenOfTwo: neither the check nor the start accepts one secret for two
+// users, or for a user and the webhook, and no output has the secret.
+func TestServeRefusesATokenOfTwo(t *testing.T) {
+	for _, tt := range []struct{ name, bob, hook, want string }{
+		{"two users", adasToken, hookSecret, "the token of user bob is also the secret of user ada; make one for each"},
+		{"a user and the webhook", bobsToken, bobsToken, "the token of user bob is also the secret of the webhook; make one for each"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			j := newJob(t, forgetest.Pull{}, forgetest.TokenUser)
+			file := operatorsFile(t, j, "pages: {users: {ada: {token_env: ADA}, bob: {token_env: BOB}}}")
+			j.env["ADA"], j.env["BOB"], j.env["HOOK"] = adasToken, tt.bob, tt.hook
+			for _, flags := range [][]string{{"--check"}, nil} {
+				stdout, stderr, code := j.call(t, append([]string{"serve", "--config", file}, flags...)...)
+				if code != exitUsage || !strings.Contains(stdout+stderr, tt.want) || strings.Contains(stdout+stderr, tt.bob) {
+					t.Errorf("serve %v: exit code %d, want %d and %q without the token\n%s%s", flags, code, exitUsage, tt.want, stdout, stderr)
+				}
+			}
+		})
+	}
+}
+
 // TestServeCheckOfAnApp reads what its installation grants.
 func TestServeCheckOfAnApp(t *testing.T) {
 	change := func(change func(*forgetest.App)) func(*job) {

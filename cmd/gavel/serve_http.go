@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -16,18 +17,15 @@ func (s *server) handler() (http.Handler, error) {
 	cfg := serve.HandlerConfig{Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Warning: s.warning}
 	file := s.now.Load().file
 	cfg.Hosts, cfg.Apart = file.Hosts, s.operator.File.Probes != ""
-	if hook := file.Webhook; hook != nil {
-		cfg.Path = hook.Path
-	}
 	var err error
-	if cfg.Webhook.Secrets, err = s.operator.WebhookSecrets(); err != nil {
-		return nil, usageError("%w", err)
+	if cfg.Path, cfg.Webhook.Secrets, err = s.webhook(file); err != nil {
+		return nil, err
 	}
 	cfg.Webhook.Take = s.enqueue
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
 	}
-	if cfg.Pages, err = s.pages(file); err != nil {
+	if cfg.Pages, err = s.pages(file, cfg.Webhook.Secrets); err != nil {
 		return nil, err
 	}
 	handler, err := serve.NewHandler(cfg)
@@ -35,6 +33,18 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, usageError("%w", err)
 	}
 	return handler, nil
+}
+
+// webhook returns where deliveries arrive and the secrets that sign them, nothing without
+// a webhook.
+func (s *server) webhook(file *config.Server) (path string, secrets []forge.Token, err error) {
+	if file.Webhook == nil {
+		return "", nil, nil
+	}
+	if secrets, err = s.operator.WebhookSecrets(); err != nil {
+		return "", nil, usageError("%w", err)
+	}
+	return file.Webhook.Path, secrets, nil
 }
 
 // probes serves health checks and metrics at a separate address, where strangers cannot

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/config/configfile"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/serve"
 	"github.com/gavel-evals/gavel/schema"
@@ -22,11 +23,11 @@ import (
 const shortest = 16
 
 // pages returns the pages configured in the operator's file, or nil.
-func (s *server) pages(file *config.Server) (http.Handler, error) {
+func (s *server) pages(file *config.Server, hooks []forge.Token) (http.Handler, error) {
 	if file.Pages == nil {
 		return nil, nil
 	}
-	gate, err := s.gate(file.Pages)
+	gate, err := s.gate(file.Pages, hooks)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +59,14 @@ func (w shownServer) Digests(ctx context.Context, repo serve.RepositoryView, fil
 	return digestsOf(planned), err
 }
 
-// gate returns the access control for the users in the operator's file.
-func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
+// gate returns the access control for the users in the operator's file. Their tokens
+// differ from each other and from the secrets of the webhook.
+func (s *server) gate(pages *config.Pages, hooks []forge.Token) (*access.Gate, error) {
 	cfg := access.GateConfig{Secret: s.sessions, Ended: &s.ended, Now: clock.Or(s.Clock).Now}
+	owners := map[string]string{}
+	for _, secret := range hooks {
+		owners[string(secret)] = "the webhook"
+	}
 	for _, u := range pages.Users {
 		user := access.User{Name: u.Name, Role: access.RoleNamed(u.Role), Repositories: u.Repositories}
 		if u.Token != (config.Secret{}) {
@@ -71,6 +77,10 @@ func (s *server) gate(pages *config.Pages) (*access.Gate, error) {
 			if user.Token = string(token); len(user.Token) < shortest {
 				return nil, usageError("pages: the token of user %s has %d bytes; make one of at least %d, such as by openssl rand -hex 16", u.Name, len(user.Token), shortest)
 			}
+			if other := owners[user.Token]; other != "" {
+				return nil, usageError("pages: the token of user %s is also the secret of %s; make one for each, such as by openssl rand -hex 16", u.Name, other)
+			}
+			owners[user.Token] = "user " + u.Name
 		}
 		cfg.Users = append(cfg.Users, user)
 	}
