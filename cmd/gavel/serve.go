@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -154,13 +153,9 @@ func (s *server) redact(text string) string { return s.Secrets.Text(s.operator.R
 
 // findDatabase sets the database named by a flag or the environment; without one the
 // ledger is a file.
-func (s *server) findDatabase() error {
-	url := cmp.Or(s.database, s.Env(databaseVariable))
-	if url != "" && !postgres.IsURL(url) {
-		return usageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name, or leave it out to use the ledger's file")
-	}
-	s.database = url
-	return nil
+func (s *server) findDatabase() (err error) {
+	s.database, err = s.databaseURL(s.database)
+	return err
 }
 
 // run serves until ctx is cancelled.

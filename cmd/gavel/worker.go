@@ -121,15 +121,11 @@ func (w *workerProcess) run(ctx context.Context) error {
 
 // address returns the database's address.
 func (w *workerProcess) address() (string, error) {
-	url := cmp.Or(w.database, w.Env(databaseVariable))
-	switch {
-	case url == "":
-		return "", usageError("a worker needs the PostgreSQL database that gavel serve has; set %s to its address, such as postgres://user:password@host/name", databaseVariable)
-	case !postgres.IsURL(url):
-		return "", usageError("--database-url is not the address of a PostgreSQL database; write postgres://user:password@host/name")
+	url, err := w.databaseURL(w.database)
+	if err == nil && url == "" {
+		err = usageError("a worker needs the PostgreSQL database that gavel serve has; set %s to its address, such as postgres://user:password@host/name", databaseVariable)
 	}
-	w.Secrets.Add(url)
-	return url, nil
+	return url, err
 }
 
 var errAway = errors.New("the database cannot be reached")

@@ -16,6 +16,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/ledger/postgrestest"
 	"github.com/gavel-evals/gavel/controller/tracing/tracingtest"
 )
@@ -188,7 +189,7 @@ func TestServeCheckOfADatabase(t *testing.T) {
 			}
 		}
 	}
-	checkWorker(exitPass, "ok       the database postgres://", " the sandbox", "ok       octo/demo: metadata: read\n")
+	checkWorker(exitPass, "ok       the database "+postgres.Redacted(url), " the sandbox", "ok       octo/demo: metadata: read\n")
 	token := j.env["GITHUB_TOKEN"]
 	delete(j.env, "GITHUB_TOKEN")
 	checkWorker(exitUsage, "missing  octo/demo: credential bot: the variable GITHUB_TOKEN holds nothing\n")

@@ -324,22 +324,18 @@ func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
 
 // checkName reports a mistake in the ledger's name.
 func (a *App) checkName() error {
-	url := a.Env(databaseVariable)
-	switch {
-	case postgres.IsURL(a.LedgerFile):
+	if postgres.IsURL(a.LedgerFile) {
 		return usageError("--ledger names a file; the address of a database has a password, so set %s to it instead", databaseVariable)
-	case a.LedgerFile == "" && url != "" && !postgres.IsURL(url):
-		return usageError("%s is not the address of a PostgreSQL database; write postgres://user:password@host/name, or unset it to use a file", databaseVariable)
 	}
-	return nil
+	if a.LedgerFile != "" {
+		return nil
+	}
+	_, err := a.databaseURL("")
+	return err
 }
 
 // usualLedger is the default path of a repository's ledger.
 const usualLedger = gitrepo.OwnFolder + "/ledger.db"
-
-// databaseVariable holds the address of a PostgreSQL database that replaces the
-// ledger's file. It contains a password, so it is only read from the environment.
-const databaseVariable = "GAVEL_DATABASE_URL"
 
 // LedgerAt returns the path of the ledger, which may not exist, or the address of its
 // database.

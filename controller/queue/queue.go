@@ -13,7 +13,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -144,7 +143,7 @@ type Queue struct {
 func Open(ctx context.Context, url string) (*Queue, error) {
 	pool, err := postgres.Pool(ctx, url)
 	if err != nil {
-		return nil, errors.New("open the queue: the URL of the database is invalid, such as postgres://gavel@db.example.com/gavel") // the error may quote a password
+		return nil, fmt.Errorf("open the queue: %w", err)
 	}
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: slog.New(slog.DiscardHandler), FetchCooldown: telling})
 	if err != nil {

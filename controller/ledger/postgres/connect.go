@@ -53,9 +53,11 @@ func session(parsed *pgx.ConnConfig, parameters map[string]string) {
 func seconds(d time.Duration) string { return fmt.Sprint(int(d.Seconds())) }
 
 // Pool opens connections for a queue. A process that disappears in the middle of a
-// transaction delays others only for some seconds. The error says that an address
-// cannot be read, and may quote its password.
+// transaction delays others only for some seconds. It returns the errors of [CheckURL].
 func Pool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	if err := CheckURL(url); err != nil {
+		return nil, err
+	}
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +34,7 @@ func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 		var err error
 		if conn == nil {
 			if conn, err = leader(ctx, url); err != nil && !said {
-				return nil, fmt.Errorf("lead those of %s: %w", Redacted(url), err)
+				return nil, fmt.Errorf("lead the processes of %s: %w", Redacted(url), err)
 			}
 		}
 		taken := false
@@ -67,7 +66,7 @@ func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 func leader(ctx context.Context, url string) (*pgx.Conn, error) {
 	parsed, err := parse(Config{URL: url, Wait: time.Second})
 	if err != nil {
-		return nil, errors.New("the address cannot be read")
+		return nil, err
 	}
 	parsed.RuntimeParams["idle_session_timeout"] = fmt.Sprint(silence.Milliseconds())
 	return pgx.ConnectConfig(ctx, parsed)

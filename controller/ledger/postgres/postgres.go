@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -42,24 +40,6 @@ type Config struct {
 // Schema is where the tables are unless the URL names a search_path.
 const Schema = "gavel"
 
-// IsURL reports whether a text is the address of a PostgreSQL database.
-func IsURL(text string) bool {
-	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
-}
-
-// Redacted returns a URL that people may see: without its password and its options.
-func Redacted(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "postgres://…"
-	}
-	u.RawQuery, u.Fragment = "", ""
-	if u.User != nil {
-		u.User = url.User(u.User.Username())
-	}
-	return u.String()
-}
-
 //go:embed migrations/*.sql
 var migrations embed.FS
 
@@ -81,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*store.Store, error) {
 	name := Redacted(cfg.URL)
 	parsed, err := parse(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("ledger %s: the address cannot be read: %w", name, err)
+		return nil, fmt.Errorf("ledger %s: %w", name, err)
 	}
 	e := &engine{
 		db:   stdlib.OpenDB(*parsed),
@@ -123,7 +103,7 @@ func answerFirst(err error) error {
 func Pending(ctx context.Context, url string) (int, error) {
 	parsed, err := parse(Config{URL: url})
 	if err != nil {
-		return 0, fmt.Errorf("the address cannot be read: %w", err)
+		return 0, err
 	}
 	e := &engine{db: stdlib.OpenDB(*parsed)}
 	version, err := e.version(ctx, e.db)
@@ -157,7 +137,11 @@ var native = store.Native{
 		WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace`},
 }
 
+// parse returns the errors of [CheckURL].
 func parse(cfg Config) (*pgx.ConnConfig, error) {
+	if err := CheckURL(cfg.URL); err != nil {
+		return nil, err
+	}
 	parsed, err := pgx.ParseConfig(cfg.URL)
 	if err != nil {
 		return nil, err
