@@ -281,7 +281,7 @@ type sideView struct{ Name, Run, URL, When, Head, Target, Gate, Counts, Score, O
 func (s *Site) side(name string, x subject) sideView {
 	sum := x.report.Summary
 	out := sideView{
-		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatRunTime(x.Finished), Head: html.ShortCommit(x.Head),
+		Name: name, Run: x.ID, URL: s.runURL(x.ID), When: formatRunTime(x.Finished), Head: s.headOf(x.Head, x.report.Branch),
 		Gate: x.report.Gate.Result, Counts: counts(sum), Score: textfmt.Score(sum.Score, 3), Of: judgedOf(sum),
 	}
 	if x.target == "" {

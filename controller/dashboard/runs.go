@@ -62,6 +62,15 @@ func (s *Site) runs(r *http.Request) (view, error) {
 // workTree is the head of runs of the working tree.
 const workTree = "worktree"
 
+// headOf returns the short name of a head. The working tree is named by its branch, if that is
+// known, since it is called the same in all runs.
+func (s *Site) headOf(head, branch string) string {
+	if head == workTree && branch != "" {
+		return textfmt.Clip(s.line(branch), mostOption)
+	}
+	return html.ShortCommit(head)
+}
+
 // beforeOf returns which of some earlier runs, the newest first, a run is compared with: the last
 // of the same cases, or else the last.
 func beforeOf(row runRow, before []runRow) int {
@@ -85,9 +94,9 @@ func (s *Site) runRow(run ledger.Run) (runRow, error) {
 	}
 	sum := rep.Summary
 	rep.Branch, rep.Subject = s.cfg.Hide(rep.Branch), s.cfg.Hide(rep.Subject) // before they are clipped
-	head := html.ShortCommit(run.Head)
-	if run.Head == workTree && rep.Branch != "" { // whose name is the same for all
-		head, rep.Branch = textfmt.Clip(textfmt.Line(rep.Branch), mostOption), ""
+	head := s.headOf(run.Head, rep.Branch)
+	if run.Head == workTree { // whose head is the branch
+		rep.Branch = ""
 	}
 	row := runRow{
 		ID: run.ID, URL: s.runURL(run.ID), When: formatRunTime(run.Finished), ISO: run.Finished.Format(time.RFC3339),

@@ -193,6 +193,7 @@ func TestRunsOfAWorkingTree(t *testing.T) {
 			t.Errorf("the list of runs lacks %s:\n%s", want, page)
 		}
 	}
+	has(t, site, "/compare?a=one&b=three", "<code>main</code>", "<code>greet</code>")
 	if strings.Contains(page, "$0") || strings.Count(page, "<code>worktree</code>") != 1 {
 		t.Errorf("the list has a cost of nothing, or a head without its branch:\n%s", page)
 	}
