@@ -43,7 +43,9 @@ type side struct {
 	Checkout
 	is     confirm.Side
 	roster *run.Roster
-	trust  ledger.Trust
+	// revisions is nil if agents have to run the commit of the side.
+	revisions *treeRevisions
+	trust     ledger.Trust
 	// outcomes are the side's outcomes for the report, by the ID of the case.
 	outcomes map[string]report.Outcome
 }
@@ -71,7 +73,7 @@ func (e *execution) newJudging() *judging {
 
 func (e *execution) side(is confirm.Side, c Checkout, outcomes map[string]report.Outcome) *side {
 	return &side{
-		Checkout: c, is: is, trust: e.p.trust(c), outcomes: outcomes,
+		Checkout: c, is: is, trust: e.p.trust(c), outcomes: outcomes, revisions: e.p.newTreeRevisions(c),
 		roster: run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) }),
 	}
 }
@@ -216,9 +218,13 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 	if b.side == j.head {
 		atBase = e.atBase
 	}
+	var deployed func(context.Context, config.Target, string) error
+	if b.side.revisions != nil {
+		deployed = b.side.revisions.check
+	}
 	return run.Config{
 		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: e.host.Programs(b.side.Checkout), Targets: targets, Roles: b.side.Config.Roles.Targets(),
-		Budget: j.budget, Revision: revision(b.side.Commit), AtBase: atBase, Scrub: e.p.Scrub(), Record: e.recorder(),
+		Budget: j.budget, Revision: revision(b.side.Commit), Deployed: deployed, AtBase: atBase, Scrub: e.p.Scrub(), Record: e.recorder(),
 		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, nil
 }

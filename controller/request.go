@@ -28,6 +28,8 @@ type Checkout struct {
 	// Dir is the folder on disk with the files, in which programs run; empty without
 	// one.
 	Dir string
+	// At returns the files of a commit of the repository; nil if others cannot be read.
+	At func(commit string) (fs.FS, error)
 	// Maker makes parts of its definitions; nil leaves them out.
 	Maker schema.Maker
 	// Programs is the checkout whose files programs see, if not this one: base, whose

@@ -28,6 +28,8 @@ type bot struct {
 	// prompt returns the deployed prompt when it is asked for the nth time, from 1.
 	prompt func(n int) string
 	asked  int
+	// commit is what it names as its commit; nothing if it is empty.
+	commit string
 }
 
 func newBot(t *testing.T, prompt func(n int) string) *bot {
@@ -37,7 +39,7 @@ func newBot(t *testing.T, prompt func(n int) string) *bot {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.asked++
-		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}]}`, "You have "+b.prompt(b.asked))
+		fmt.Fprintf(w, `{"messages": [{"role": "assistant", "content": %q}], "metadata": {"revision": %q}}`, "You have "+b.prompt(b.asked), b.commit)
 	}))
 	t.Cleanup(b.Close)
 	return b

@@ -475,6 +475,11 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{key("other"): "pass new"}},
 	},
 	{
+		name: "an agent names no commit although it has to", base: withAgent("url: MODELS/agent, revision: reply, wait_for: 1ms", "30"),
+		head: map[string]string{"prompts/system.md": "60"}, agent: days, version: func(bool) string { return "1.4.1" },
+		want: outcome{gate: "undetermined", reason: "1 case ended in an error", some: true, cases: map[string]string{key("window"): "error error"}},
+	},
+	{
 		name: "an agent without revision gets worse", base: withAgent("url: MODELS/agent", "30"), judged: true,
 		head: map[string]string{"prompts/system.md": "60"}, agent: days,
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("window"): "fail regression"}},

@@ -113,6 +113,7 @@ func (a *App) Worktree(w *workspace) (controller.Checkout, error) {
 	}
 	return controller.Checkout{
 		Commit: controller.Worktree, FS: w.Files, Config: cfg, Dir: w.Repo.Root(), Branch: w.Repo.Branch(), Subject: w.Repo.Subject(""),
+		At: func(commit string) (fs.FS, error) { return w.Repo.FS(commit) },
 	}, nil
 }
 

@@ -53,7 +53,7 @@ func (t Target) Identity(lookup func(name string) (string, bool), salt []byte) [
 	add("base url", t.BaseURL)
 	add("api", t.API)
 	add("key header", t.KeyHeader)
-	add("revision", t.Revision)
+	add("revision", revisionRule(t.Revision))
 	// The template is reached in place of the URL.
 	add("url", cmp.Or(t.URLTemplate, t.URL))
 	for name, value := range properties(t.HTTP) {
@@ -137,4 +137,13 @@ func (c *Config) digest() string {
 	all.Digest = ""
 	sum := sha256.Sum256([]byte(encode(all)))
 	return hex.EncodeToString(sum[:])
+}
+
+// revisionRule names the rule by which a reply counts. Before this name, the reply to a working
+// tree counted whatever commit the agent named.
+func revisionRule(revision string) string {
+	if revision == RevisionReply {
+		return "reply, with its inputs"
+	}
+	return revision
 }

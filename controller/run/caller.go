@@ -36,6 +36,8 @@ type callConfig struct {
 	Limits map[string]*limit.Limiter
 	// Revision is the commit that a deployed agent must name; empty for a working tree.
 	Revision string
+	// Deployed decides about the revision in its place; see [Config.Deployed].
+	Deployed func(ctx context.Context, t config.Target, revision string) error
 	// AtBase are the versions that base's verdicts came from, see [Config.AtBase].
 	AtBase map[string][]string
 	// Began is the start of the run, from which agents have time to be deployed.
@@ -188,7 +190,7 @@ func (c *caller) finish(ctx context.Context, name string, s *sending, over bool)
 	amount := mostOf(callCost(s.reserved.Amount, t, s.reply.Usage, s.err), passed)
 	tokens := s.reply.Usage.Tokens()
 	if s.err == nil {
-		s.err = checkRevision(t, c.cfg.Revision, c.cfg.AtBase[name], s.reply)
+		s.err = c.checkRevision(ctx, t, c.cfg.AtBase[name], s.reply)
 	}
 	if s.err != nil {
 		c.spent = c.spent.Add(s.reply.Usage) // although it is useless

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +27,14 @@ func (e *revisionError) Error() string {
 		return fmt.Sprintf("base's agent is still deployed: it is at %s, which base's verdicts came from; deploy the head under a version of its own", e.Got)
 	}
 	return fmt.Sprintf("agent is at %s, wanted %s", e.Got, e.Want)
+}
+
+// checkRevision checks the revision that a reply names.
+func (c *caller) checkRevision(ctx context.Context, t config.Target, atBase []string, reply target.Reply) error {
+	if c.cfg.Deployed != nil && t.Revision == config.RevisionReply && !t.Started() {
+		return c.cfg.Deployed(ctx, t, reply.Revision)
+	}
+	return checkRevision(t, c.cfg.Revision, atBase, reply)
 }
 
 // checkRevision compares the revision reported by a deployed agent with the wanted

@@ -79,6 +79,9 @@ type Config struct {
 	// Revision is the commit that a deployed agent must name if its target requires
 	// that; empty for a working tree.
 	Revision string
+	// Deployed, when set, decides about the revision that a target names in the place of
+	// Revision: the error says why its reply does not count.
+	Deployed func(ctx context.Context, t config.Target, revision string) error
 	// AtBase are the versions that base's verdicts came from, by targets of head that name a
 	// version that is not a commit and whose inputs differ: head's agent has another one.
 	AtBase map[string][]string
@@ -195,7 +198,7 @@ type runner struct {
 func newRunner(cfg Config, jobs []Job) *runner {
 	cfg = cfg.withDefaults()
 	r := &runner{cfg: cfg, limits: map[string]*limit.Limiter{}}
-	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, AtBase: cfg.AtBase, Began: cfg.Clock.Now(), Apart: cfg.Apart, Clock: cfg.Clock}
+	r.calls = callConfig{Limits: r.limits, Revision: cfg.Revision, Deployed: cfg.Deployed, AtBase: cfg.AtBase, Began: cfg.Clock.Now(), Apart: cfg.Apart, Clock: cfg.Clock}
 	r.calls.Target = func(name string) (target.Target, config.Target) {
 		t := cfg.Targets[name]
 		return t.Target, t.Config

@@ -3,6 +3,7 @@ package watchmode
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -192,6 +193,7 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 	req := controller.Request{
 		Head: controller.Checkout{
 			Commit: controller.Worktree, FS: s.files, Config: s.config, Dir: place.Repo.Root(), Branch: place.Repo.Branch(), Subject: place.Repo.Subject(""),
+			At: func(commit string) (fs.FS, error) { return place.Repo.FS(commit) },
 		},
 		Base:       s.base,
 		Snapshot:   s.snapshot,
