@@ -63,7 +63,7 @@ func (l *checklist) End() error {
 		}
 	}
 	if missing > 0 {
-		return usageError("%d of these are missing", missing)
+		return usageError("%d of these %s missing", missing, textfmt.Verb(missing, "is", "are"))
 	}
 	return nil
 }

@@ -164,6 +164,9 @@ func (s *server) run(ctx context.Context) error {
 	if err := s.findDatabase(); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(s.now.Load().file.Data, 0o700); err != nil {
+		return usageError("make the folder for clones: %w; name another one with data in %s", err, s.path)
+	}
 	if s.database != "" {
 		end, err := s.queued(ctx)
 		if err != nil {
@@ -172,13 +175,16 @@ func (s *server) run(ctx context.Context) error {
 		defer end()
 		return s.lead(ctx)
 	}
-	file := s.now.Load().file
+	file, named := s.now.Load().file, "ledger in "+s.path
 	release, err := serve.Lock(file.Ledger)
-	if err != nil {
+	if errors.Is(err, serve.ErrLocked) {
 		return err
 	}
+	if err != nil {
+		return usageError("%w; name another file with %s", err, named)
+	}
 	defer release()
-	return s.serveLedger(ctx, ledger.Config{Path: file.Ledger})
+	return s.serveLedger(ctx, ledger.Config{Path: file.Ledger, NamedBy: named})
 }
 
 // serveLedger serves with a ledger until ctx is cancelled.
@@ -268,11 +274,8 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 	}
 	s.hook.Store(&handler)
 	listener, err := net.Listen("tcp", s.operator.File.Listen)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, usageError("listen: %w: another program has the port, which may be a server that still runs: end it, or write another address as listen in %s", err, s.path)
-	case err != nil:
-		return nil, usageError("listen: %w", err)
+	if err != nil {
+		return nil, s.cannotListen("listen", err)
 	}
 	endProbes, err := s.probes()
 	if err != nil {
@@ -292,6 +295,19 @@ func (s *server) round(ctx context.Context, repos []*serve.Repository, store *le
 	return nil, nil
 }
 
+// cannotListen returns the error of a field with an address.
+func (s *server) cannotListen(field string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return usageError("%s: %w: %s", field, err, inUse(s.path, field))
+	}
+	return usageError("%s: %w; write another address as %s in %s", field, err, field, s.path)
+}
+
+// inUse says what to do about a port that another program has.
+func inUse(file, field string) string {
+	return fmt.Sprintf("another program has the port, which may be a server that still runs: end it, or write another address as %s in %s", field, file)
+}
+
 func policyOf(file *config.Server) serve.Policy {
 	return serve.Policy{Forks: file.Trust.Forks, Programs: file.Trust.Programs, Targets: file.Trust.Targets, Bots: file.Bots, Labels: file.Labels, Deadline: file.Deadline, Day: dayOf(file)}
 }
@@ -302,13 +318,13 @@ func dayOf(file *config.Server) config.Limits {
 	return config.Limits{}.Stricter(file.Budget, len(file.Repositories))
 }
 
-// execute executes a plan within the operator's limits.
 // making returns how programs run that make parts of definitions, under the operator's latest
 // settings.
 func (s *server) making() controller.Making {
 	return controller.Making{Programs: func(ctx context.Context) (*controller.ProgramRunner, error) { return s.now.Load().app.Programs(ctx) }}
 }
 
+// execute executes a plan within the operator's limits.
 func (s *server) execute(ctx context.Context, p *controller.Prepared, opts controller.RunOptions) (*report.Report, error) {
 	now := s.now.Load()
 	step, end := s.board.Track(p.Head().Commit) // several runs would overwrite each other's line

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+	"syscall"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -19,6 +21,7 @@ func (s *server) check(ctx context.Context) error {
 	}
 	list := newChecklist(s.App, s.redact)
 	s.checkSecrets(list)
+	s.checkPlaces(ctx, list)
 	for _, f := range s.checkLedger(ctx) {
 		list.Say("", f)
 	}
@@ -62,7 +65,45 @@ func (s *server) checkLedger(ctx context.Context) []serve.Finding {
 		return s.checkDatabase(ctx)
 	}
 	path := s.now.Load().file.Ledger
-	return []serve.Finding{checkFinding("the ledger "+path, serve.Lockable(path))}
+	return []serve.Finding{checkFinding("the ledger "+path, errors.Join(serve.CheckFile(path), serve.CheckFile(path+"-server")))}
+}
+
+// checkPlaces checks the folder and the addresses of the server.
+func (s *server) checkPlaces(ctx context.Context, list *checklist) {
+	file := s.now.Load().file
+	list.Say("", checkFinding("the folder "+file.Data, serve.CheckFolder(file.Data)))
+	list.Say("", s.checkAddress(ctx, "listen", file.Listen))
+	if file.Probes != "" {
+		list.Say("", s.checkAddress(ctx, "probes", file.Probes))
+	}
+}
+
+// checkAddress checks that the server can listen at an address. A server that runs with
+// the same ledger may have it until it ends.
+func (s *server) checkAddress(ctx context.Context, field, address string) serve.Finding {
+	err := tryListen(ctx, address)
+	found := checkFinding(field+" "+address, err)
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return found
+	}
+	switch {
+	case s.database != "":
+		found.State, found.Message = serve.StateOptional, "another program has the port, which may be the server that runs with this database"
+	case serve.Locked(s.now.Load().file.Ledger):
+		found.State, found.Message = serve.StateOK, "the server that runs with this ledger has the port"
+	default:
+		found.Message = inUse(s.path, field)
+	}
+	return found
+}
+
+// tryListen listens at an address for a moment.
+func tryListen(ctx context.Context, address string) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 // checkDatabase checks the database and its workers. It writes nothing.

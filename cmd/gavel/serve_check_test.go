@@ -64,7 +64,7 @@ func TestServeCheck(t *testing.T) {
 			[]string{`missing  octo/demo: statuses: write: the token has the scopes "public_repo": add repo or repo:status`}, exitUsage}},
 		{"no scope at all", checkCase{func(j *job) { j.forge.Scopes = []string{} }, []string{`missing  octo/demo: statuses: write: the token has the scopes ""`}, exitUsage}},
 		{"a fine-grained token", checkCase{func(j *job) { j.forge.Scopes = nil },
-			[]string{"untold   octo/demo: pull-requests: write: ", "takes Pull requests: Read and write\n", "takes Commit statuses: Read and write\n"}, exitPass}},
+			[]string{"unknown  octo/demo: pull-requests: write: ", "takes Pull requests: Read and write\n", "takes Commit statuses: Read and write\n"}, exitPass}},
 		{"no clone", checkCase{func(j *job) { j.forge.CloneURL = "http://127.0.0.1:1/nothing.git" }, []string{"missing  octo/demo: contents: read, branch main: "}, exitUsage}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestServeCheckOfGitea(t *testing.T) {
 		permission string
 		tt         checkCase
 	}{
-		{"admin", checkCase{func(*job) {}, []string{"untold   octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n", "ok       octo/demo: who may write\n"}, exitPass}},
+		{"admin", checkCase{func(*job) {}, []string{"unknown  octo/demo: statuses: write: ", "write:repository, write:issue and read:user\n", "ok       octo/demo: who may write\n"}, exitPass}},
 		{"write", checkCase{func(*job) {}, []string{"missing  octo/demo: who may write: on Gitea and Forgejo only an administrator may ask"}, exitUsage}},
 	} {
 		t.Run(row.permission, func(t *testing.T) {
@@ -288,8 +288,8 @@ func TestServeCheckWhileServing(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitPass {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, stdout, stderr)
 	}
-	if len(said.Checks) != 8 || said.Checks[2] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
-		t.Errorf("the checks are %+v, want 8 of which the third reads the metadata of octo/demo", said.Checks)
+	if len(said.Checks) != 10 || said.Checks[4] != (checked{Repository: "octo/demo", What: "metadata: read", State: serve.StateOK}) {
+		t.Errorf("the checks are %+v, want 10 of which the fifth reads the metadata of octo/demo", said.Checks)
 	}
 }
 

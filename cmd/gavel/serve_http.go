@@ -58,7 +58,7 @@ func (s *server) probes() (end func(), err error) {
 		Ready: func() bool { return s.server.Load().Ready() }, Metrics: s.metrics.Handler(), Warning: s.warning, Hosts: file.Hosts,
 	}))
 	if err != nil {
-		return nil, usageError("probes: %w", err)
+		return nil, s.cannotListen("probes", err)
 	}
 	s.log.Info().Str("probes", at.String()).Msg("answering /healthz, /readyz and /metrics")
 	return end, nil

@@ -193,7 +193,7 @@ func (w *workerProcess) setUp() error {
 // makeFolder creates the folder for clones.
 func (w *workerProcess) makeFolder() (err error) {
 	if err := os.MkdirAll(w.file.Data, 0o700); err != nil {
-		return usageError("make the folder for clones: %w", err)
+		return usageError("make the folder for clones: %w; name another one with data in %s", err, w.path)
 	}
 	if w.dir, err = os.MkdirTemp(w.file.Data, "worker-"); err != nil {
 		return usageError("make a folder for clones: %w", err)

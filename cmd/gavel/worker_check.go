@@ -24,6 +24,10 @@ func (w *workerProcess) check(ctx context.Context) error {
 	for _, f := range lookAtDatabase(ctx, url, "the worker").Findings {
 		list.Say("", f)
 	}
+	list.Say("", checkFinding("the folder "+w.file.Data, serve.CheckFolder(w.file.Data)))
+	if w.listen != "" {
+		list.Say("", checkFinding("--listen "+w.listen, tryListen(ctx, w.listen)))
+	}
 	list.Say("", w.checkSandbox(ctx))
 	for _, r := range w.file.Repositories {
 		list.Say(cmp.Or(r.Name, r.URL), w.checkRepository(ctx, r))

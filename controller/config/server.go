@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -289,6 +290,8 @@ func (k *serverChecker) check(f serverForm) {
 	}
 	if _, port, err := net.SplitHostPort(k.server.Probes); k.server.Probes != "" && (err != nil || !isPort(port)) {
 		k.Fail("bad-address", fmt.Sprintf("`probes` is %q, which is not an address", k.server.Probes), "write it as host:port, such as 0.0.0.0:8081", "probes")
+	} else if overlap(k.server.Listen, k.server.Probes) {
+		k.Fail("bad-address", fmt.Sprintf("`probes` is %s and `listen` is %s, which cannot both have the port", k.server.Probes, k.server.Listen), "write another port, or remove probes to have monitoring ask at listen", "probes")
 	}
 	for i, name := range k.server.Hosts {
 		if name == "" || strings.ContainsAny(name, ":/") {
@@ -355,6 +358,18 @@ func (r *Repository) id() string {
 		return strings.ToLower(r.Name + " " + r.Forge)
 	}
 	return strings.TrimSuffix(strings.TrimRight(r.URL, "/"), ".git")
+}
+
+// overlap reports whether two addresses need the same port of the same interface. Port 0
+// is any free one.
+func overlap(a, b string) bool {
+	hostA, portA, err := net.SplitHostPort(a)
+	hostB, portB, other := net.SplitHostPort(b)
+	everywhere := func(host string) bool {
+		addr, err := netip.ParseAddr(host)
+		return host == "" || err == nil && addr.IsUnspecified()
+	}
+	return err == nil && other == nil && portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
 }
 
 func isPort(text string) bool {

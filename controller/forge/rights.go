@@ -33,9 +33,9 @@ func (n Need) words() string {
 	return name + ": Read and write"
 }
 
-// ErrUntold means that a forge does not report whether a credential may do something:
+// ErrUnreported means that a forge does not report whether a credential may do something:
 // only an attempt shows it.
-var ErrUntold = errors.New("the forge does not report it before an attempt")
+var ErrUnreported = errors.New("the forge does not report it before an attempt")
 
 // Rights are a credential's permissions in a repository, if the forge reports them.
 type Rights struct {
@@ -130,7 +130,7 @@ func (r Rights) unseen(repo Repo, err error) error {
 	return fmt.Errorf("%d %s; %s", denied.Status, denied.Message, repair)
 }
 
-// Allows returns nil if the credential has the permission, [ErrUntold] if the forge
+// Allows returns nil if the credential has the permission, [ErrUnreported] if the forge
 // does not report it, and else the missing permission with the repair.
 func (r Rights) Allows(need Need) error {
 	switch {
@@ -141,9 +141,9 @@ func (r Rights) Allows(need Need) error {
 	case r.kind == classic:
 		return r.allowsScope(need)
 	case r.kind == giteaKind:
-		return fmt.Errorf("%w; of Gitea and Forgejo a token takes the scopes write:repository, write:issue and read:user", ErrUntold)
+		return fmt.Errorf("%w; of Gitea and Forgejo a token takes the scopes write:repository, write:issue and read:user", ErrUnreported)
 	}
-	return fmt.Errorf("%w; a fine-grained token takes %s", ErrUntold, need.words())
+	return fmt.Errorf("%w; a fine-grained token takes %s", ErrUnreported, need.words())
 }
 
 // Asks returns nil if the credential may read others' permissions, see

@@ -35,6 +35,8 @@ type Config struct {
 	// the same ledger. Defaults to a minute. A lost connection to PostgreSQL is
 	// waited for twice as long.
 	Wait time.Duration
+	// NamedBy is what names another file, for errors. Defaults to --ledger.
+	NamedBy string
 	// Now is the clock that entries are dated by. Defaults to time.Now.
 	Now func() time.Time
 	// Rand is the source of the ledger's secret. Defaults to crypto/rand.
@@ -95,7 +97,7 @@ func open(ctx context.Context, cfg Config, file func(context.Context, store.Conf
 	if postgres.IsURL(cfg.Path) {
 		l.store, err = postgres.Open(ctx, postgres.Config{URL: cfg.Path, Wait: 2 * cfg.Wait, Prepare: prepare})
 	} else {
-		l.store, err = file(ctx, store.Config{Path: cfg.Path, Wait: cfg.Wait, Migrations: scripts, Prepare: prepare})
+		l.store, err = file(ctx, store.Config{Path: cfg.Path, Wait: cfg.Wait, NamedBy: cfg.NamedBy, Migrations: scripts, Prepare: prepare})
 	}
 	if err != nil {
 		return nil, err

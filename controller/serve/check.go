@@ -28,7 +28,7 @@ type Finding struct {
 const (
 	StateOK       = "ok"
 	StateMissing  = "missing"
-	StateUntold   = "untold"   // the forge does not report it
+	StateUnknown  = "unknown"  // the forge does not report it
 	StateOptional = "optional" // missing, with another or a later way to do its work
 )
 
@@ -97,7 +97,7 @@ func CheckSave(ctx context.Context, repo Repository, tell func(Finding)) {
 	}
 	need := forge.Need{Permission: "contents", Level: "write"}
 	err = rights.Allows(need)
-	if err == nil || errors.Is(err, forge.ErrUntold) {
+	if err == nil || errors.Is(err, forge.ErrUnreported) {
 		err = gitrepo.MayPush(ctx, gitrepo.MirrorConfig{URL: cmp.Or(repo.URL, said.CloneURL), Token: repo.Token})
 	}
 	found := find(need.String()+", for save on the pages", err)
@@ -155,8 +155,8 @@ func find(what string, err error) Finding {
 	switch {
 	case err == nil:
 		return Finding{What: what, State: StateOK}
-	case errors.Is(err, forge.ErrUntold):
-		return Finding{what, StateUntold, err.Error()}
+	case errors.Is(err, forge.ErrUnreported):
+		return Finding{what, StateUnknown, err.Error()}
 	}
 	return Finding{what, StateMissing, err.Error()}
 }

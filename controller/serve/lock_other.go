@@ -13,5 +13,8 @@ func Lock(string) (release func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// Lockable reports nothing: see [Lock].
-func Lockable(string) error { return nil }
+// Locked reports nothing: see [Lock].
+func Locked(string) bool { return false }
+
+// mayWrite reports nothing: only an attempt would show it.
+func mayWrite(string) error { return nil }

@@ -37,20 +37,24 @@ func Lock(ledgerFile string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// Lockable reports, without writing anything, why a server could not take a ledger; nil if
-// it could, or another one has it.
-func Lockable(ledgerFile string) error {
-	name := ledgerFile + "-server"
-	mode := uint32(unix.R_OK | unix.W_OK)
-	for {
-		err := unix.Access(name, mode)
-		parent := filepath.Dir(name)
-		if !errors.Is(err, unix.ENOENT) || parent == name {
-			if err != nil {
-				err = fmt.Errorf("%s: %w", name, err)
-			}
-			return err
-		}
-		name, mode = parent, unix.W_OK|unix.X_OK
+// Locked reports whether another server has a ledger. It writes nothing.
+func Locked(ledgerFile string) bool {
+	f, err := os.Open(ledgerFile + "-server")
+	if err != nil {
+		return false
 	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// mayWrite asks the system whether this user may write a file or a folder.
+func mayWrite(path string) error {
+	mode := uint32(unix.R_OK | unix.W_OK)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		mode |= unix.X_OK
+	}
+	if err := unix.Access(path, mode); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -159,8 +160,8 @@ const (
 
 // Hint says what to do about an error, or nothing.
 func (s *file) Hint(err error) string {
-	const (
-		elsewhere = "name another file with --ledger"
+	var (
+		elsewhere = "name another file with " + cmp.Or(s.named, "--ledger")
 		damaged   = "the file is damaged, or is not a ledger: gavel run puts it aside and starts with a new one; to keep it, " + elsewhere
 	)
 	switch code(err) {

@@ -18,7 +18,7 @@ import (
 // earlier version wrote, or whose log was not folded in, is copied to a
 // temporary folder until it is closed.
 func Read(ctx context.Context, cfg Config) (*Store, error) {
-	s := &file{path: cfg.Path, reads: map[string]*sql.Stmt{}, stop: make(chan struct{})}
+	s := &file{path: cfg.Path, named: cfg.NamedBy, reads: map[string]*sql.Stmt{}, stop: make(chan struct{})}
 	close(s.stop) // writes are no longer taken
 	s.refuse = ErrReadOnly
 	path, err := filepath.Abs(cfg.Path)

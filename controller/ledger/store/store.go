@@ -27,6 +27,8 @@ type Config struct {
 	// Wait bounds how long a write waits for other processes that write to the
 	// same file.
 	Wait time.Duration
+	// NamedBy is what names another file, for errors. Defaults to --ledger.
+	NamedBy string
 	// Migrations are the numbered scripts that make the schema, and schema.sql, which
 	// makes it in a new file at once; it may be missing.
 	Migrations fs.FS
@@ -38,6 +40,7 @@ type Config struct {
 // have the same one open.
 type file struct {
 	path   string // as it was given
+	named  string // Config.NamedBy
 	full   string
 	opened os.FileInfo
 	db     *sql.DB
@@ -64,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func openFile(ctx context.Context, cfg Config) (*file, error) {
-	s := &file{path: cfg.Path, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
+	s := &file{path: cfg.Path, named: cfg.NamedBy, reads: map[string]*sql.Stmt{}, writes: make(chan write), stop: make(chan struct{})}
 	path, err := prepareFile(cfg.Path)
 	if err == nil {
 		err = s.connect(path, writable, cfg.Wait)
