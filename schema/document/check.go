@@ -55,7 +55,7 @@ func (d *Document) CheckPart(def string, extra schema.Severity, path ...any) []s
 	if n == nil {
 		return nil
 	}
-	w := walker{extra: extra, root: n}
+	w := walker{extra: extra, root: n, def: def}
 	if d.rules != nil {
 		w.added = d.rules.Adds(def)
 	}
@@ -92,7 +92,9 @@ func name(path []any) string {
 type walker struct {
 	extra    schema.Severity
 	root     *node
-	added    []string // fields that the team's constraints give the root
+	def      string        // the definition of the root
+	around   []surrounding // the objects around the present one, from outside
+	added    []string      // fields that the team's constraints give the root
 	problems []schema.Problem
 }
 
@@ -149,7 +151,9 @@ func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 	var meant []string // required fields that are misspelt
 	for _, f := range n.fields {
 		if known, ok := s.Fields[f.name]; ok {
+			w.around = append(w.around, surrounding{n, s, f.name})
 			w.value(f.value, known, f.name, f.pos)
+			w.around = w.around[:len(w.around)-1]
 			continue
 		}
 		if n == w.root && slices.Contains(w.added, f.name) {
@@ -159,7 +163,7 @@ func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 		if slices.Contains(s.Must, near) {
 			meant = append(meant, near)
 		}
-		w.unknown(f, s, near)
+		w.unknown(f, n, s, near)
 		if s.Rest != nil {
 			w.value(f.value, s.Rest, f.name, f.pos)
 		}
@@ -187,9 +191,10 @@ func expected(s *shape.Shape) string {
 
 // unknown returns the problem of a field that the shape does not name: near is the
 // probable meaning.
-func (w *walker) unknown(f field, s *shape.Shape, near string) {
+func (w *walker) unknown(f field, n *node, s *shape.Shape, near string) {
 	message := fmt.Sprintf("unknown field `%s`", f.name)
 	refused, isRefused := s.Refused[f.name]
+	misplaced, move := w.otherLevel(f.name, n, s)
 	switch {
 	case isRefused:
 		w.fail(f.pos, refused.Rule, refused.Message, refused.Hint)
@@ -198,6 +203,8 @@ func (w *walker) unknown(f field, s *shape.Shape, near string) {
 	case near != "":
 		w.problems = append(w.problems, schema.Problem{Position: f.pos, Severity: schema.Warning, Rule: "unknown-field", Message: fmt.Sprintf("the field `%s` means nothing here", f.name), Hint: suggest.Question(near)})
 	case s.Open:
+	case misplaced != "":
+		w.fail(f.pos, "misplaced-field", misplaced, move)
 	case w.extra == schema.Error:
 		w.fail(f.pos, "unknown-field", message, "known are "+strings.Join(s.Names, ", "))
 	default:

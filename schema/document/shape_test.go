@@ -150,3 +150,32 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 		t.Errorf("only %d documents were compared", compared)
 	}
 }
+
+// TestFieldOfAnotherLevel writes a field of each format one level too high or too low: the
+// error names the right place, and no message says to remove it.
+func TestFieldOfAnotherLevel(t *testing.T) {
+	for _, row := range []struct{ def, text, want string }{
+		{"#Config", `{"version": 1, "provider": "openai"}`, "1:16 misplaced-field: `provider` is a field of an entry of `targets` and is not read here; move it under an entry of `targets`"},
+		{"#Config", `{"version": 1, "min_score": 0.5}`, "1:16 misplaced-field: `min_score` is a field of `gate` and is not read here; move it under `gate`"},
+		{"#Config", `{"version": 1, "gate": {"quarantine": []}}`, "1:25 misplaced-field: `quarantine` is not read under `gate`; move it next to `gate`"},
+		{"#Config", `{"version": 1, "targets": {"a": {"provider": "openai", "judge": "a"}}}`, "1:56 unknown-field: unknown field `judge`; it is ignored; remove it"},
+		{"#Promptval", `{"test_type": "agent", "name": "a", "user_input": "b", "testing_prompt": "c", "criteria": []}`, "1:79 misplaced-field: `criteria` is a field of `rubric` and is not read here; move it under `rubric`"},
+		{"#Testcase", `{"name": "a", "instructions": "b"}`, "1:15 misplaced-field: `instructions` is a field of `persona` and is not read here; move it under `persona`"},
+		{"#TestcaseFile", `{"test_cases": [{"name": "a"}], "max_turns": 2}`, "1:33 misplaced-field: `max_turns` is a field of a test case and is not read here; move it under the test case"},
+		{"#Level", `{"expected": {"answer": 1}}`, "1:2 misplaced-field: `expected` is a field of a test and is not read here; move it under the test"},
+		{"#EvalcaseSuite", `{"evalcases": [{"id": "a"}], "tags": ["a"]}`, "1:30 unknown-field: unknown field `tags`; it is ignored; remove it"},
+		{"#MatrixTest", `{"description": "a", "value": "b"}`, "1:22 misplaced-field: `value` is a field of an assertion and is not read here; move it under an item of `assert`"},
+	} {
+		doc, problems := Parse("a.json", []byte(row.text))
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", row.text, problems)
+		}
+		var got []string
+		for _, p := range doc.Check(row.def, schema.Warning) {
+			got = append(got, strings.TrimPrefix(p.Position.String(), "a.json:")+" "+p.Rule+": "+p.Message+"; "+p.Hint)
+		}
+		if text := strings.Join(got, " / "); text != row.want {
+			t.Errorf("%s %s\n got %s\nwant %s", row.def, row.text, text, row.want)
+		}
+	}
+}

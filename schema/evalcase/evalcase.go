@@ -227,7 +227,10 @@ func checkSuite(doc *document.Document) []schema.Problem {
 		return doc.Check("#EvalcaseTests", schema.Warning)
 	}
 	problems := doc.Check("#EvalcaseSuite", schema.Warning)
-	if len(written) == 0 && !schema.HasErrors(problems) {
+	isOther := func(p schema.Problem) bool {
+		return p.Severity == schema.Error && p.Rule != "misplaced-field"
+	}
+	if len(written) == 0 && !slices.ContainsFunc(problems, isOther) {
 		problems = append(problems, doc.Problem("missing-field", "the field `evalcases` is missing", `add "evalcases": […]`))
 	}
 	return problems
