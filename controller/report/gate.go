@@ -249,7 +249,7 @@ func (f *findings) unjudged(r *Report, pairs []pair, rest plan.Rest) {
 	case r.Summary.Cases+rest.Cases == 0 && schema.HasErrors(r.Problems): // its cases are not known
 	case r.Summary.Cases+rest.Cases == 0:
 		f.unknown("there is no case")
-	case current == 0 && invalid+waiting == 0:
+	case current == 0 && invalid+waiting == 0 && !schema.HasErrors(r.Problems):
 		all := "the only one is"
 		if n := r.Summary.Cases + rest.Cases; n > 1 {
 			all = fmt.Sprintf("all %d are", n)

@@ -131,6 +131,7 @@ func (c *compiler) checkReferences(placed bool) {
 	}
 	switch {
 	case id == "", c.Doc.Has("evaluator_id") && c.test.EvaluatorID == "":
+	case !c.hasEvaluator(id) && c.test.EvaluatorID == "": // a problem of the domain
 	case !c.hasEvaluator(id):
 		c.Problems = append(c.Problems, c.unknownEvaluator(c.Doc, id))
 	case placed && c.Doc.Has("expected"):

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -177,9 +178,12 @@ func (c *compiler) readHooks() {
 	}
 }
 
-// reportSkipped reports in one line how many rows are supported.
+// reportSkipped reports in one line how many rows are supported. Tests with errors have their
+// own problems.
 func (c *compiler) reportSkipped(all int) {
-	if said := document.Unread(c.skipped, all+c.absent); said != "" {
+	unread := maps.Clone(c.skipped)
+	delete(unread, corrected)
+	if said := document.Unread(unread, all+c.absent-c.skipped[corrected]); said != "" {
 		c.Warn(document.RuleUnread, said, document.HintUnread, "tests")
 	}
 }
