@@ -41,7 +41,7 @@ func (s *Site) scores(r *http.Request) (view, error) {
 		if len(rep.Groups) == 0 {
 			continue
 		}
-		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), html.ShortCommit(run.Head)})
+		columns = append(columns, column{s.runURL(run.ID), run.Finished.UTC().Format("01-02 15:04"), s.headOf(run.Head, rep.Branch)})
 		if runs = append(runs, scoredRun{redact.Apply(rep.Groups, s.cfg.Hide), rep.Selected}); len(runs) == mostColumns {
 			break
 		}
