@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
@@ -65,6 +66,52 @@ func TestAStoredReportIsPublishedAgain(t *testing.T) {
 	}
 	if n := len(d.forge.Comments(1)); n != 1 {
 		t.Errorf("there are %d comments, want one that is written again", n)
+	}
+}
+
+// TestALookThatChangesNothing: a case without a verdict at base is looked at again. While
+// that finds nothing new, the comment keeps what was rerun, and no run is stored.
+func TestALookThatChangesNothing(t *testing.T) {
+	const file = "test_definitions/talk/level_1/hello.json"
+	d := newFixture(t,
+		gitrepo.NewCommit{Write: map[string][]byte{
+			"gavel.yaml":                        []byte("version: 1\ntargets: {bot: {provider: mock, replies: [{match: there, reply: bye}]}}\n"),
+			"test_definitions/talk/domain.json": []byte(`{"id": "talk", "name": "Talk", "evaluator_id": "keyword"}`),
+			file:                                []byte(`{"id": "hello", "name": "Hello", "prompt": "hi", "expected": {"keywords": ["hello"]}}`),
+		}},
+		gitrepo.NewCommit{Branch: "topic", Write: map[string][]byte{
+			file: []byte(`{"id": "hello", "name": "Hello", "prompt": "hi there", "expected": {"keywords": ["hello"]}}`),
+		}})
+	d.pull(1)
+	d.recalls()
+	look := func(followed ...report.Command) string {
+		t.Helper()
+		r, err := review.New(d.cfg).Pull(t.Context(), 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Follow(command.Commands{Followed: followed})
+		stored, unpublished, err := r.Run(t.Context())
+		if err != nil || unpublished != nil || stored == nil {
+			t.Fatalf("report %v, unpublished: %v, error: %v", stored, unpublished, err)
+		}
+		comments := d.forge.Comments(1)
+		if len(comments) != 1 || !strings.Contains(comments[0].Body, "1 of 1 case rerun") {
+			t.Fatalf("the comments are %+v, want one about a rerun", comments)
+		}
+		return stored.Run
+	}
+	first := look()
+	if again := look(); again != first {
+		t.Errorf("another look stored the run %s, want %s to stay", again, first)
+	}
+	rerun := report.Command{CommentID: 8, Author: "mona", Verb: report.CommandRerun, Argument: "failed", Cases: []string{"talk/**"}, TakenAt: time.Now()}
+	second := look(rerun)
+	if again := look(rerun); second == first || again != second {
+		t.Errorf("the runs are %s, with a rerun %s and again %s, want the rerun to stay", first, second, again)
+	}
+	if runs, err := d.cfg.Ledger.Runs(t.Context(), 10); err != nil || len(runs) != 2 {
+		t.Errorf("%d runs are stored, want 2: %v", len(runs), err)
 	}
 }
 

@@ -33,6 +33,8 @@ type preparation struct {
 	// prepared is nil if the stored report of the head is still complete.
 	prepared  *controller.Prepared
 	execution controller.RunOptions
+	// reopened means that only the open cases of the stored report are looked at again.
+	reopened bool
 	// fresh, quiet, groups and notify are as in a [judgement].
 	fresh, quiet bool
 	groups       []string
@@ -179,10 +181,11 @@ func (r *Review) fetchAndPlan(ctx, inner context.Context, last *report.Report) (
 	found.comment(at.decision.cfg)
 	found.notify = r.notified(at)
 	if last != nil {
-		current, err := r.isCurrent(inner, at, last)
-		if err != nil || current {
+		same, err := r.restsOnSame(inner, at, last)
+		if err != nil || same && (last.NotRunReason != "" || !open(last)) {
 			return found, err
 		}
+		found.reopened = same
 	}
 	found, err = r.plan(inner, at, found)
 	if err != nil {
@@ -246,6 +249,14 @@ func (r *Review) allow(ctx, inner context.Context, at sides, last *report.Report
 		return found, err
 	}
 	r.targets(found.prepared, &e)
+	if outbox := e.Outbox; found.reopened {
+		e.Outbox = func(rep *report.Report) ([]ledger.OutboxItem, error) {
+			if whyCancelled(ctx) == "" && unchanged(last, rep) {
+				return nil, errUnchanged
+			}
+			return outbox(rep)
+		}
+	}
 	found.execution = e
 	return found, nil
 }

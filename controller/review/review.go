@@ -507,6 +507,9 @@ func (r *Review) judge(ctx context.Context, last *report.Report, said *announcem
 	said.planned(validate, judges(found.prepared, found.execution))
 	found.execution.Waits = said.waits
 	came.report, err = r.Execute(ctx, found.prepared, found.execution)
+	if errors.Is(err, errUnchanged) {
+		came.report, err = last, nil
+	}
 	return came, err
 }
 
@@ -542,9 +545,9 @@ func (r *Review) awaitTurn(ctx context.Context, last *report.Report, said *annou
 	return turn, nil
 }
 
-// isCurrent reports whether the stored report of head is still complete: compared with
-// the same commit, without open cases, and not held back for an obsolete reason.
-func (r *Review) isCurrent(ctx context.Context, at sides, last *report.Report) (bool, error) {
+// restsOnSame reports whether a stored report of head was made for the same comparison:
+// with the same commit, rules and commands, and not held back for an obsolete reason.
+func (r *Review) restsOnSame(ctx context.Context, at sides, last *report.Report) (bool, error) {
 	base, err := r.comparedWith(ctx, at)
 	if err != nil {
 		return false, err
@@ -553,10 +556,7 @@ func (r *Review) isCurrent(ctx context.Context, at sides, last *report.Report) (
 	if last.Base != nil {
 		before = *last.Base
 	}
-	if before != base || !r.decided(at).Same(last.Rules) || last.NotRunReason != r.notRun(at) || !report.SameCommands(last.Commands, r.commands.Followed) {
-		return false, nil
-	}
-	return last.NotRunReason != "" || !open(last), nil
+	return before == base && r.decided(at).Same(last.Rules) && last.NotRunReason == r.notRun(at) && report.SameCommands(last.Commands, r.commands.Followed), nil
 }
 
 // comparedWith returns the commit that head is compared with, empty for none.
