@@ -206,7 +206,8 @@ func (l *poll) names() []string {
 }
 
 // commands combines the commands for the head. A cancel ends earlier requests that are
-// not in the report yet; later requests count.
+// not in the report yet; later requests count. A refusal is in the comment until the report
+// has a later command.
 func (l *poll) commands(taken []ledger.Command) Commands {
 	const most = 5 // lines
 	var out Commands
@@ -224,6 +225,9 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 		default:
 			out.Cancelled = ""
 			out.Followed = append(out.Followed, followed(c))
+			if l.done(followed(c)) {
+				out.Refused = nil // its comment answered them
+			}
 		}
 	}
 	for _, c := range l.quarantines {
