@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -129,6 +130,9 @@ func (c *diffRun) find(ctx context.Context, arg string) (diffSide, error) {
 		return diffSide{}, err
 	}
 	commit, err := c.w.Repo.Resolve(ctx, arg)
+	if err != nil && (filepath.IsAbs(arg) || filepath.Ext(arg) == ".json") {
+		return diffSide{}, usageError("%s is neither a file nor a run, commit, branch or tag", arg)
+	}
 	if err != nil {
 		return diffSide{}, usageError("%s is not a file, and not a run that the ledger keeps; as a commit: %w", arg, err)
 	}

@@ -70,6 +70,9 @@ func TestDiffOfRunsAndFiles(t *testing.T) {
 	}
 	p.says(exitPass, "before.json after.json", "the results in before.json and after.json cannot be measured again")
 	p.says(exitPass, "before.json after.json --json", `"class": "unclear"`)
+	p.says(exitUsage, "befor.json after.json", "befor.json is neither a file nor a run, commit, branch or tag")
+	p.says(exitUsage, "before.json /nowhere/after.json", "/nowhere/after.json is neither a file nor a run, commit, branch or tag")
+	p.says(exitUsage, "before.json feature//after", `"feature//after" is not the name of a commit, branch or tag`)
 	p.says(exitUsage, "before.json after.json --confirm", "before.json has results alone")
 	if asked := p.calls(); len(asked) != 0 {
 		t.Errorf("asked %q", asked)

@@ -172,6 +172,8 @@ func checkRef(ref string) error {
 		return fmt.Errorf("resolving a ref: the name is longer than %d bytes", maxRef)
 	case strings.HasPrefix(ref, "-"):
 		return fmt.Errorf("ref %q begins with a dash", ref)
+	case strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") || strings.Contains(ref, "//"):
+		return fmt.Errorf("%q is not the name of a commit, branch or tag", ref)
 	case strings.ContainsFunc(ref, odd) || strings.Contains(ref, ".."):
 		return fmt.Errorf("ref %q holds characters that no branch, tag or commit has", ref)
 	}

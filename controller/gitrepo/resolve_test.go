@@ -47,6 +47,8 @@ func TestResolveErrors(t *testing.T) {
 	for _, test := range []struct{ ref, want string }{
 		{"", "empty"},
 		{"-x", "dash"},
+		{"/nowhere/a.json", "not the name of"},
+		{"feature//a", "not the name of"},
 		{"--upload-pack=touch x", "dash"},
 		{"a b", "characters"},
 		{"a..b", "characters"},
