@@ -89,8 +89,5 @@ func (t Totals) Text() string {
 
 // String formats an amount.
 func (x Amount) String() string {
-	if x.USD == nil {
-		return textfmt.Count(x.Calls, "call") + ", price unknown"
-	}
-	return textfmt.Count(x.Calls, "call") + ", " + textfmt.USD(*x.USD)
+	return textfmt.Count(x.Calls, "call") + ", " + textfmt.Spent(x.USD, x.Unpriced)
 }

@@ -20,10 +20,12 @@ type Totals struct {
 	Accounts  []Account `json:"accounts"`
 }
 
-// An Amount is the cost of calls, actual or saved. USD is nil if a price is unknown.
+// An Amount is the cost of calls, actual or saved.
 type Amount struct {
-	Calls int      `json:"calls"`
-	USD   *float64 `json:"cost_usd"`
+	Calls int `json:"calls"`
+	// USD is the cost of the runs whose prices are known; Unpriced counts the others.
+	USD      float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_runs"`
 }
 
 // An Account is the common spending of several runs.
@@ -39,18 +41,16 @@ func (x *Amount) add(calls int, usd *float64) {
 		return
 	}
 	x.Calls += calls
-	switch {
-	case usd == nil:
-		x.USD = nil
-	case x.USD != nil:
-		sum := *x.USD + *usd
-		x.USD = &sum
+	if usd == nil {
+		x.Unpriced++
+		return
 	}
+	x.USD += *usd
 }
 
 // Total sums up the runs of a ledger.
 func Total(ctx context.Context, store *ledger.Ledger) (Totals, error) {
-	out := Totals{Spent: Amount{USD: new(float64)}, Saved: Amount{USD: new(float64)}, Accounts: []Account{}}
+	out := Totals{Accounts: []Account{}}
 	err := store.EachReport(ctx, func(r ledger.Run) error {
 		report, err := report.Decode(r.Report)
 		if err != nil {
