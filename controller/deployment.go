@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
@@ -57,9 +58,19 @@ func deploymentNotices(r deploymentRun) []report.Notice {
 		}
 		agents[row.Target] = a
 	}
+	// One notice has all agents that lack the same change.
+	byChange := map[string][]string{}
+	for name, a := range agents {
+		byChange[a.changed] = append(byChange[a.changed], name)
+	}
 	var notices []report.Notice
-	for _, name := range slices.Sorted(maps.Keys(agents)) {
-		notices = append(notices, report.Notice{File: r.ConfigFile, Message: agents[name].text(name, r.Now)})
+	for _, change := range slices.Sorted(maps.Keys(byChange)) {
+		names := slices.Sorted(slices.Values(byChange[change]))
+		all := *agents[names[0]]
+		for _, name := range names[1:] {
+			all.join(*agents[name])
+		}
+		notices = append(notices, report.Notice{File: r.ConfigFile, Message: all.text(names, r.Now)})
 	}
 	return notices
 }
@@ -86,8 +97,21 @@ func (a *agent) add(o report.Outcome) {
 	a.reused++
 }
 
-func (a *agent) text(name string, now time.Time) string {
-	message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", name)
+// join adds the reused verdicts of another agent.
+func (a *agent) join(b agent) {
+	if a.reused == 0 || b.reused > 0 && b.oldest.Before(a.oldest) {
+		a.oldest = b.oldest
+	}
+	a.reused += b.reused
+}
+
+func (a *agent) text(names []string, now time.Time) string {
+	message := fmt.Sprintf("target %s has no revision: the deployed version is unknown", names[0])
+	at := "the target once its replies name one"
+	if len(names) > 1 {
+		message = fmt.Sprintf("targets %s have no revision: the deployed versions are unknown", strings.Join(names, ", "))
+		at = "each target once its replies name one"
+	}
 	if a.changed != "" {
 		message += fmt.Sprintf(", and may lack the change of %s", a.changed)
 	}
@@ -95,7 +119,7 @@ func (a *agent) text(name string, now time.Time) string {
 		message += fmt.Sprintf("; %s reused, the oldest of %s (%s ago)", textfmt.Count(a.reused, "verdict"),
 			a.oldest.UTC().Format("2006-01-02 15:04 UTC"), textfmt.Age(now.Sub(a.oldest)))
 	}
-	return message + "; set `revision: reply` at the target once its replies name one"
+	return message + "; set `revision: reply` at " + at
 }
 
 // changedInput returns the first file among reasons that a target is built from.
