@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 )
 
 // Away wraps do for callers that retry while a database is unreachable, for at most
@@ -14,7 +16,7 @@ func Away(log zerolog.Logger, wait time.Duration, do func() error) func() error 
 	return func() error {
 		if last != nil && !said {
 			said = true
-			log.Warn().AnErr("err", last).Msgf("the database cannot be reached; waiting up to %v", wait)
+			log.Warn().AnErr("err", postgres.Brief(last)).Msgf("the database cannot be reached; waiting up to %v", wait)
 		}
 		last = do()
 		return last

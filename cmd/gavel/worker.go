@@ -108,6 +108,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 		Queue: q, Interactive: w.interactive, Background: w.background, Sandbox: able, Drain: w.drain, Tracer: w.Tracer, Limiters: limiters,
 		Judge:  judge.Judge,
 		Failed: func(err error) { w.log.Warn().AnErr("err", err).Msg("a task failed") },
+		Outage: w.logOutage,
 	})
 	end, err := w.watched(cases)
 	if err == nil {
@@ -117,6 +118,15 @@ func (w *workerProcess) run(ctx context.Context) error {
 	err = errors.Join(err, judge.Close(), store.Close(), os.RemoveAll(w.dir))
 	w.log.Info().Msg("stopped")
 	return err
+}
+
+// logOutage logs the beginning and the end of an outage of the database.
+func (w *workerProcess) logOutage(o queue.Outage) {
+	if o.Duration == 0 {
+		w.log.Warn().AnErr("err", o.Cause).Msg("the database cannot be reached; trying again until it can")
+		return
+	}
+	w.log.Info().Float64("duration", o.Duration.Round(time.Millisecond).Seconds()).Int("failures", o.Failures).Msg("the database can be reached again")
 }
 
 // address returns the database's address.

@@ -112,8 +112,11 @@ func (w *Worker) beating(ctx context.Context) {
 				return err
 			})
 		}
-		if err != nil && ctx.Err() == nil {
-			w.cfg.Failed(fmt.Errorf("give a sign of life: %w", err))
+		switch {
+		case err == nil:
+			w.reached()
+		case ctx.Err() == nil:
+			w.fault("give a sign of life", err)
 		}
 	}
 }

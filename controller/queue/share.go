@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,7 +43,7 @@ func (w *Worker) sharing(ctx context.Context) {
 			}
 			fallthrough
 		default:
-			w.cfg.Failed(fmt.Errorf("share the limits of targets: %w", err))
+			w.fault("share the limits of targets", err)
 		}
 		select {
 		case <-time.After(shareSoon):

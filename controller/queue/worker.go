@@ -51,6 +51,9 @@ type WorkerConfig struct {
 	Tracer *tracing.Tracer
 	// Failed is called with errors that are not reported to a run. Defaults to nothing.
 	Failed func(error)
+	// Outage is called at the beginning and at the end of a time without the database.
+	// Calls do not overlap. Defaults to nothing.
+	Outage func(Outage)
 }
 
 // A Worker judges the cases of a queue.
@@ -61,6 +64,8 @@ type Worker struct {
 	seen atomic.Int64
 	// ending is set when tasks are left to other workers.
 	ending atomic.Bool
+
+	outage outageLog
 
 	mu   sync.Mutex
 	runs map[string]*runState // guarded by mu
@@ -92,6 +97,9 @@ func NewWorker(cfg WorkerConfig) *Worker {
 	}
 	if cfg.Failed == nil {
 		cfg.Failed = func(error) {}
+	}
+	if cfg.Outage == nil {
+		cfg.Outage = func(Outage) {}
 	}
 	return &Worker{cfg: cfg, id: newID(), runs: map[string]*runState{}, has: map[int64]int{}}
 }

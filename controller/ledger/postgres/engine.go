@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -222,6 +223,38 @@ func isTransient(err error) bool {
 
 // lost are the codes of a server that is stopping, starting, or full.
 var lost = []string{"57P01", "57P02", "57P03", "25P03", "53300", "08000", "08003", "08006"}
+
+// A briefError has another text than the error that it wraps.
+type briefError struct {
+	error
+	text string
+}
+
+func (e briefError) Error() string { return e.text }
+func (e briefError) Unwrap() error { return e.error }
+
+// Brief returns an error in whose text each cause is once and on the same line. A server
+// is tried with and without TLS, mostly with the same result.
+func Brief(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	var causes []string
+	for line := range strings.Lines(err.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(causes, line) {
+			causes = append(causes, line)
+		}
+	}
+	text := causes[0]
+	if len(causes) > 1 {
+		text += " " + strings.Join(causes[1:], "; ")
+	}
+	return briefError{err, text}
+}
+
+// IsLost reports whether an error means that the connection is gone, that none is
+// available for now, or that the server does not answer.
+func IsLost(err error) bool { return isLost(err) || errors.Is(err, context.DeadlineExceeded) }
 
 // isLost reports whether an error means that the connection is gone, or that none is
 // available for now.

@@ -34,7 +34,7 @@ func TakeLead(ctx context.Context, url string, waiting func()) (*Lead, error) {
 		var err error
 		if conn == nil {
 			if conn, err = leader(ctx, url); err != nil && !said {
-				return nil, fmt.Errorf("lead the processes of %s: %w", Redacted(url), err)
+				return nil, fmt.Errorf("lead the processes of %s: %w", Redacted(url), Brief(err))
 			}
 		}
 		taken := false

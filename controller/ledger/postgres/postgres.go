@@ -92,9 +92,9 @@ func answerFirst(err error) error {
 	var connecting *pgconn.ConnectError
 	var fault *pgconn.PgError
 	if errors.As(err, &connecting) && errors.As(err, &fault) {
-		return fmt.Errorf("%s: %w", fault.Message, err)
+		return Brief(fmt.Errorf("%s: %w", fault.Message, err))
 	}
-	return err
+	return Brief(err)
 }
 
 // Pending connects to a database and returns how many of the scripts that make its
@@ -114,6 +114,7 @@ func Pending(ctx context.Context, url string) (int, error) {
 		err = fmt.Errorf("%w (schema %d, this one knows %d)", store.ErrNewer, version, len(scripts))
 		fallthrough
 	case err != nil:
+		err = Brief(err)
 		if hint := e.Hint(err); hint != "" {
 			err = fmt.Errorf("%w; %s", err, hint)
 		}
