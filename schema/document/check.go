@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -117,7 +118,7 @@ func (w *walker) fail(pos schema.Position, rule, message, hint string) {
 // value checks one value; at is the position of its key.
 func (w *walker) value(n *node, s *shape.Shape, name string, at schema.Position) {
 	if len(s.Kinds) > 0 && n.kind != unreadNode && !slices.Contains(s.Kinds, n.kind) {
-		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s))
+		w.fail(n.pos, "wrong-type", fmt.Sprintf("%s must be %s, not %s", quoteName(name), oneOf(s.Kinds), n.kind), writeInstead(n, s, name))
 		return
 	}
 	switch n.kind {
@@ -341,13 +342,15 @@ func oneOf(kinds []nodeKind) string {
 }
 
 // writeInstead shows the corrected value if it can be derived.
-func writeInstead(n *node, s *shape.Shape) string {
+func writeInstead(n *node, s *shape.Shape, name string) string {
 	first := s.Kinds[0]
 	switch {
 	case len(s.Enum) > 0:
 		return "write " + choice(s.Enum)
 	case first == stringNode && (n.kind == numberNode || n.kind == boolNode):
 		return fmt.Sprintf("write %q", cmp.Or(n.written, n.scalar))
+	case n.kind == stringNode && s.Elem != nil && slices.Contains(commandLines, name):
+		return "write " + commandLine(n)
 	case first == listNode && (n.kind == stringNode || n.kind == numberNode):
 		return fmt.Sprintf("write [%s]", clip(n.scalar))
 	case first == numberNode && n.kind == stringNode:
@@ -361,6 +364,43 @@ func writeInstead(n *node, s *shape.Shape) string {
 		return writeBool(n, s)
 	}
 	return "write " + oneOf(s.Kinds)
+}
+
+// commandLines are the lists that are a program and its arguments.
+var commandLines = []string{"argv", "command", "script"}
+
+// commandLine returns the list that a command line in one text means: its words, of which
+// quotes keep several together.
+func commandLine(n *node) string {
+	text, err := strconv.Unquote(n.scalar)
+	if err != nil {
+		text = strings.Trim(n.scalar, `"`)
+	}
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, r := range text {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, inWord = r, true
+		case quote == 0 && unicode.IsSpace(r):
+			if inWord {
+				words = append(words, strconv.Quote(word.String()))
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if inWord {
+		words = append(words, strconv.Quote(word.String()))
+	}
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // writeBool returns the replacement for common spellings of true and false.

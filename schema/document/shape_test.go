@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -148,6 +149,21 @@ func TestShapesSayWhatCUESays(t *testing.T) {
 	}
 	if compared < 3_000 {
 		t.Errorf("only %d documents were compared", compared)
+	}
+}
+
+// TestCommandLine holds that a command line in one text is split into its words.
+func TestCommandLine(t *testing.T) {
+	for _, row := range []struct{ text, want string }{
+		{"python3 agent/server.py {port}", `write ["python3", "agent/server.py", "{port}"]`},
+		{`sh -c 'echo "a b"'`, `write ["sh", "-c", "echo \"a b\""]`},
+		{"./agent", `write ["./agent"]`},
+	} {
+		doc, _ := Parse("a.json", fmt.Appendf(nil, `{"version": 1, "targets": {"a": {"provider": "command", "argv": %q}}}`, row.text))
+		problems := doc.Check("#Config", schema.Error)
+		if len(problems) != 1 || problems[0].Hint != row.want {
+			t.Errorf("%s: got %v, want %s", row.text, problems, row.want)
+		}
 	}
 }
 
