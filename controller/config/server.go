@@ -180,7 +180,9 @@ func ParseServer(file string, data []byte) (*Server, []schema.Problem) {
 		return nil, problems
 	}
 	k := serverChecker{checker: checker{Complaints: document.Complaints{Doc: doc}}}
-	k.Problems = doc.Check("#Server", schema.Error)
+	for _, p := range doc.Check("#Server", schema.Error) {
+		k.Problems = append(k.Problems, withUnit(p))
+	}
 	if schema.HasErrors(k.Problems) {
 		return nil, schema.SortProblems(k.Problems)
 	}

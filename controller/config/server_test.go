@@ -125,7 +125,7 @@ func TestServerProblems(t *testing.T) {
 		{with("hosts: [\"gavel.internal:8080\"]"), "2:9 bad-host", "the name alone"},
 		{with("hosts: [a, \"https://gavel.internal\"]"), "2:12 bad-host", "the name alone"},
 		{with("hosts: [\"\"]"), "2:9 bad-host", "the name alone"},
-		{with("poll: 5"), "2:7 wrong-type", "string"},
+		{with("poll: 60"), "2:7 wrong-type", "write 60s, if these are seconds"},
 		{with("deadline: -1m"), "2:1 bad-duration", "60s"},
 		{with("poll: soon"), "2:1 bad-duration", "60s"},
 		{with("webhook: {}"), "2:1 missing-field", "GAVEL_SECRET"},
