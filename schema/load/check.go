@@ -42,8 +42,12 @@ type checkReader struct{ document.Complaints }
 // problems. The checks have no ID yet, and one that has a problem is left out.
 func readChecks(doc *document.Document, of string, at ...any) (out checkList, problems []schema.Problem) {
 	r := checkReader{document.Complaints{Doc: doc}}
-	if !doc.IsList(at...) || doc.Items(at...) == 0 {
+	switch {
+	case !doc.IsList(at...):
 		r.Fail("wrong-type", of+" are not a list", `write [{"contains": "…"}]`, at...)
+		return out, r.Problems
+	case doc.Items(at...) == 0:
+		r.Fail("out-of-range", of+" are an empty list", `write [{"contains": "…"}]`, at...)
 		return out, r.Problems
 	}
 	for i := range doc.Items(at...) {

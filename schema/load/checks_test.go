@@ -130,7 +130,7 @@ func TestChecksThatCannotBeRead(t *testing.T) {
 		{"no YAML", "one: [", "1:"},
 		{"unknown case", "on: [{contains: x}]\n", `1:1: error: suite.yaml has no case "on"; did you mean`},
 		{"one check alone", "one: {contains: x}\n", `1:1: error: the checks of "one" are not a list`},
-		{"no checks", "one: []\n", `the checks of "one" are not a list`},
+		{"no checks", "one: []\n", `the checks of "one" are an empty list`},
 		{"unknown check", "one: [{contain: x}]\n", "1:8: error: unknown field `contain`; did you mean `contains`?"},
 		{"another spelling", "one: [{is-json: true}]\n", "1:8: error: unknown field `is-json`; did you mean `is_json`?"},
 		{"without its unit", "one: [{latency: 5}]\n", "1:8: error: unknown field `latency`; did you mean `latency_ms`?"},

@@ -42,7 +42,7 @@ func Detect(doc *document.Document) string {
 	switch {
 	case skill.Fits(doc):
 		return schema.DialectSkill
-	case evalcase.IsV5(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"):
+	case evalcase.IsV5(doc), isSuite(doc), hasFields(doc, "id", "expected_outcome"), hasFields(doc, "id", "criteria"), hasFields(doc, "id", "outcome"), hasFields(doc, "id", "input", "checks"):
 		return schema.DialectEvalcase
 	case hasFields(doc, "test_type", "testing_prompt"), hasFields(doc, "type", "testing_prompt"):
 		return schema.DialectPromptval

@@ -68,7 +68,11 @@ func resemblance(doc *document.Document, root string) (p schema.Problem, ok bool
 		at = append(at, 0)
 	}
 	if l := nearest(doc, at); l != nil {
-		return warning(doc, l.dialect, l.lacking(doc, root, at)), true
+		p = warning(doc, l.dialect, l.lacking(doc, root, at))
+		if repair := unwrapped(doc, l.dialect, at); repair != "" {
+			p.Severity, p.Hint = schema.Error, repair+", or name the file in .gavelignore"
+		}
+		return p, true
 	}
 	if isTool(doc, at) {
 		return warning(doc, schema.DialectDomain, "a tool is read from "+path.Join(root, "tools")+" alone"), true
@@ -81,6 +85,28 @@ func warning(doc *document.Document, dialect, lacks string) schema.Problem {
 		"correct it, or name the file in .gavelignore")
 	p.Severity = schema.Warning
 	return p
+}
+
+// unwrapped returns the repair of a file of evalcases that demand something of an answer,
+// and would count as passed if nobody read them; empty for another file.
+func unwrapped(doc *document.Document, dialect string, at []any) string {
+	keys := doc.Keys(at...)
+	if dialect != schema.DialectEvalcase || !slices.Contains(keys, "id") || !slices.Contains(keys, "input") {
+		return ""
+	}
+	list := ""
+	switch {
+	case countOf([]string{"assertions", "assert"}, keys) > 0:
+		list = "tests"
+	case countOf([]string{"evaluators", "checks"}, keys) > 0:
+		list = "evalcases"
+	default:
+		return ""
+	}
+	if doc.IsList() {
+		return fmt.Sprintf("write `%s:` above the list", list)
+	}
+	return fmt.Sprintf("write it as an item of a list under `%s:`", list)
 }
 
 func isForeign(doc *document.Document) bool {
