@@ -21,6 +21,7 @@ type slip struct {
 	base, head string
 	// says is the output of validate; for a valid one only a note.
 	says    string
+	never   string // is not part of it
 	isValid bool
 }
 
@@ -163,6 +164,13 @@ var slips = []slip{
 		head: "prompts: ['hello']\nproviders: [model]\nvars: {x: a}\ntests: [{description: one, assert: [{type: contains, value: hello}]}]\n", says: "3:1: error: `vars` is a field of a test and is not read here [misplaced-field]"},
 	{name: "promptfoo: an assertion without its list", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
 		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, type: contains, value: zzz}]\n", says: "error: `type` is a field of an assertion and is not read here [misplaced-field]"},
+	{name: "promptfoo: the vendor of a provider", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model, 'opnai:chat:gpt-5']\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: a}]}]\n", says: "did you mean `openai:chat:gpt-5`?"},
+	{name: "evalcase: a list with checks", file: slipFile, base: "evalcases: [{id: one, input: hello, checks: [{contains: zzz}]}]\n", head: "- {id: one, input: hello, checks: [{contain: zzz}]}\n", says: "did you mean `contains`?"},
+	{name: "AgentV 4: a list without its key", file: slipFile, base: ofV4("{type: contains, value: zzz}"), head: "- {id: one, input: callit, assertions: [{type: contains, value: zzz}]}\n", says: "write `tests:` above the list"},
+	{name: "promptfoo: an assertion that is an object", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
+		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: {type: contains, value: zzz}}, {description: two, vars: {x: b}, assert: [{type: contains, value: b}]}]\n", says: "`assert` must be a list", never: "is empty"},
+	{name: "evalcase: no checks", file: slipFile, base: "evalcases: [{id: one, input: hello, checks: [{contains: zzz}]}]\n", head: "evalcases: [{id: one, input: hello, checks: []}]\n", says: "it must have at least 1 item", never: "are not a list"},
 	{name: "promptfoo: an assertion in words", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: contains, value: zzz}]}]\n",
 		head: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: ['contains: zzz']}]\n", says: "an assertion in words is one of AgentV"},
 	{name: "promptfoo: the bound of a number of words", file: "promptfooconfig.yaml", base: "prompts: ['{{x}}']\nproviders: [model]\ntests: [{description: one, vars: {x: a}, assert: [{type: word-count, value: {min: 3, max: 9}}]}]\n",
@@ -199,6 +207,9 @@ func TestNoTypingErrorTurnsGreen(t *testing.T) {
 			stdout, stderr, code := gavel(t, dir, "validate")
 			if code != wanted || !strings.Contains(unwrapped(stdout+stderr), s.says) {
 				t.Errorf("validate ends with %d, want %d and %q\n%s%s", code, wanted, s.says, stdout, stderr)
+			}
+			if s.never != "" && strings.Contains(stdout+stderr, s.never) {
+				t.Errorf("validate says %q\n%s%s", s.never, stdout, stderr)
 			}
 			stdout, stderr, code = gavel(t, dir, "run", "--base", "HEAD")
 			s.held(t, stdout+stderr, code)

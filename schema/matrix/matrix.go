@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-evals/gavel/schema/chat"
 	"github.com/gavel-evals/gavel/schema/document"
 
+	"github.com/gavel-evals/gavel/schema/suggest"
 	"github.com/gavel-evals/gavel/schema/template"
 )
 
@@ -458,6 +459,9 @@ func (c *compiler) provider(names, prompts []string, path ...any) provider {
 		problem.Hint = fmt.Sprintf("add it to gavel.yaml, as in targets: {model: {provider: …, model: …}} and aliases: {%q: model}", name)
 	}
 	problem.Position, problem.Message = c.Doc.At(path...), why
+	if near := meantVendor(names); near != "" {
+		c.Fail("unknown-provider", why, suggest.Question(near), path...)
+	}
 	c.strangers = append(c.strangers, *problem)
 	need := fmt.Sprintf("a target for the provider %s", template.Clip(name))
 	for _, written := range names {

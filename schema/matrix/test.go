@@ -358,7 +358,7 @@ func (c *compiler) readTest(doc *document.Document, shared test, at ...any) test
 	c.inherit(shared)
 	c.note(&t, testProblems(doc, at...))
 	t.emptied = schema.Position{}
-	if doc.Has(in("assert")...) && doc.Items(in("assert")...) == 0 {
+	if doc.IsList(in("assert")...) && doc.Items(in("assert")...) == 0 {
 		t.emptied = doc.At(in("assert")...)
 	}
 	t.at, t.description = doc.At(at...), doc.Text(in("description")...)
