@@ -38,6 +38,8 @@ func unreachedHint(cfg config.Target, err error) string {
 		return ""
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "start it, or correct " + place(cfg)
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return "write http:// in the place of https://, or correct " + place(cfg)
 	case strings.Contains(err.Error(), "no such host"):
 		return "correct " + place(cfg)
 	}
@@ -90,6 +92,8 @@ func misread(cfg config.Target, contentType, data string, err error) Error {
 		return Error{Message: "the reply is empty", Hint: "the agent has to answer " + contract + ", or another object whose text reply: names"}
 	case isPage(contentType, trimmed):
 		return Error{Message: "the reply is a page and not JSON: " + quoted(title(trimmed)), Hint: "does a sign-in or a proxy answer in the place of the agent? Correct " + place(cfg) + ", or write headers: with a credential"}
+	case failure(trimmed) != "":
+		return Error{Message: "the agent answered with an error: " + quoted(failure(trimmed)), Hint: "find its cause at the agent, or in its log"}
 	case cfg.HTTP.Reply != nil:
 		if errors.As(err, new(httpagent.TextlessError)) {
 			return Error{Message: err.Error(), Hint: pathHint(trimmed, cfg.HTTP.Reply.Text)}
@@ -101,6 +105,32 @@ func misread(cfg config.Target, contentType, data string, err error) Error {
 		return Error{Message: err.Error()}
 	}
 	return Error{Message: err.Error() + ": " + quoted(trimmed), Hint: pathHint(trimmed, "")}
+}
+
+// failureNames are the fields of an agent's error, in which nobody finds an answer.
+var failureNames = []string{"error", "errors", "detail", "details"}
+
+// failure returns the text of an error that is all that a reply has; empty for a reply
+// with a text elsewhere.
+func failure(data string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(data), &object) != nil || hasMessages([]byte(data)) || TextPath("$", []byte(data)) != "" {
+		return ""
+	}
+	for _, name := range failureNames {
+		var text string
+		switch raw := object[name]; {
+		case json.Unmarshal(raw, &text) == nil && text != "":
+			return text
+		case len(raw) > 0 && (raw[0] == '{' || raw[0] == '['):
+			var found []textField
+			texts("", 0, raw, 0, &found)
+			if len(found) > 0 {
+				return slices.MinFunc(found, byUse).text
+			}
+		}
+	}
+	return ""
 }
 
 // pathHint proposes the path of a text in a reply, other than the one that is configured.
@@ -132,7 +162,7 @@ var answerNames = []string{"reply", "answer", "response", "output", "text", "mes
 
 // A textField is a text within a reply.
 type textField struct {
-	path        string
+	path, text  string
 	rank, depth int
 }
 
@@ -143,16 +173,19 @@ const (
 )
 
 // TextPath returns the JSONPath of the text below path that is most likely the answer: one
-// with a usual name, near the top. It is empty without a text.
+// with a usual name, near the top, and not within an error. It is empty without a text.
 func TextPath(path string, raw json.RawMessage) string {
 	var fields []textField
 	texts(path, len(answerNames), raw, 0, &fields)
 	if len(fields) == 0 {
 		return ""
 	}
-	return slices.MinFunc(fields, func(a, b textField) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path))
-	}).path
+	return slices.MinFunc(fields, byUse).path
+}
+
+// byUse compares texts by how likely they are the answer.
+func byUse(a, b textField) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.depth, b.depth), cmp.Compare(a.path, b.path))
 }
 
 // texts finds the texts of a value, and of the first element of each list.
@@ -164,7 +197,7 @@ func texts(path string, rank int, raw json.RawMessage, depth int, found *[]textF
 	case depth > maxTextDepth || len(*found) >= maxTextFields:
 	case json.Unmarshal(raw, &text) == nil:
 		if text != "" && depth > 0 {
-			*found = append(*found, textField{path, rank, depth})
+			*found = append(*found, textField{path, text, rank, depth})
 		}
 	case json.Unmarshal(raw, &list) == nil:
 		if len(list) > 0 {
@@ -172,6 +205,9 @@ func texts(path string, rank int, raw json.RawMessage, depth int, found *[]textF
 		}
 	case json.Unmarshal(raw, &object) == nil:
 		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if slices.Contains(failureNames, name) {
+				continue
+			}
 			rank := slices.Index(answerNames, name)
 			if rank < 0 {
 				rank = len(answerNames)

@@ -249,6 +249,7 @@ func TestHTTPUnreadable(t *testing.T) {
 	for _, tt := range []struct{ reply, fields, contentType, want string }{
 		{"<html>", "reply: $.a", "text/html", "the reply is a page and not JSON: <html>"},
 		{"30 days", "reply: $.a", "text/plain", "the reply is not JSON: 30 days"},
+		{`{"error": {"message": "quota exceeded"}}`, "reply: $.a", "application/json", "the agent answered with an error: quota exceeded; find its cause at the agent, or in its log"},
 		{`{"b": "x"}`, "reply: $.a", "application/json", "the reply has nothing at $.a; it has $.b; if its text is at $.b, write reply: $.b at the target"},
 		{`{"b": 1, "c": [2]}`, "reply: $.a", "application/json", "the reply has nothing at $.a; it has $.b, $.c"},
 		{`{"a": null}`, "reply: $.a", "application/json", "the reply has null at $.a, and no tool call"},
