@@ -171,6 +171,10 @@ var mistakes = []mistake{
 		args: "validate", code: exitUsage, says: []string{"the case needs an embedder", "add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {embedder: embeddings} to gavel.yaml"}},
 	{name: "init with providers in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: ['openai:a', 'openai:b']\n"},
 		args: "init", says: []string{"gavel.yaml the judge .github/workflows/gavel.yml judges pull requests", "export OPENAI_API_KEY=…"}, never: []string{"mock", ".vscode", "cannot be read"}},
+	{name: "init in another repository's folder", files: map[string]string{mistakeFile: "", "gavel.yaml": ""},
+		args: "init --yes --provider mock --definitions ../x", code: exitUsage, says: []string{"--definitions ../x: name a folder of the repository, relative to its root"}, never: []string{"Written"}},
+	{name: "init with a key of another name in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: [{id: 'openai:a', config: {apiKeyEnvar: PF_KEY}}]\n"},
+		args: "init", says: []string{"export PF_KEY=…"}, never: []string{"OPENAI_API_KEY"}},
 	{name: "what init writes for labelled providers is right", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: [echo, {id: 'openai:embedding:e'}, {id: 'openai:gpt-5', label: big}]\ntests: [{assert: [{type: llm-rubric, value: h}]}]\n"},
 		prepare: func(t *testing.T, dir string) {
 			if _, stderr, code := gavel(t, dir, "init"); code != ExitPass {

@@ -64,7 +64,7 @@ func providers(fsys fs.FS, file string) []string {
 }
 
 // A Model is a model in a file of the matrix format: the name of the target that it is,
-// and the usual variable with its key.
+// and the variable with its key: the one that the file names, or the usual one.
 type Model struct{ Name, KeyEnv string }
 
 // models returns the models of known vendors in a file of the matrix format.
@@ -74,16 +74,16 @@ func models(fsys fs.FS, file string) []Model {
 		return nil
 	}
 	var out []Model
-	add := func(id, label string) {
+	add := func(id, label, named string) {
 		vendor, kind, _ := strings.Cut(id, ":")
 		if key := keys[vendor]; key != "" && !strings.HasPrefix(kind, "embedding") && !strings.HasPrefix(kind, "moderation") {
-			out = append(out, Model{cmp.Or(label, id), key})
+			out = append(out, Model{cmp.Or(label, id), cmp.Or(named, key)})
 		}
 	}
 	for _, field := range []string{"providers", "targets"} {
-		add(doc.Text(field), "")
+		add(doc.Text(field), "", "")
 		for i := range doc.Items(field) {
-			add(cmp.Or(doc.Text(field, i), doc.Text(field, i, "id")), doc.Text(field, i, "label"))
+			add(cmp.Or(doc.Text(field, i), doc.Text(field, i, "id")), doc.Text(field, i, "label"), doc.Text(field, i, "config", "apiKeyEnvar"))
 		}
 	}
 	return out

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -179,8 +182,9 @@ type Written struct {
 }
 
 // WriteFiles writes the files that do not exist yet below a folder. It changes no file
-// and follows no link. The error names the file that could not be written; the files
-// before it are written.
+// and follows no link. A path that leads out of the
+// folder is an error before anything is written. Another error names the file that could
+// not be written; the files before it are written.
 func WriteFiles(dir string, files []File) (out Written, err error) {
 	out = Written{Written: []File{}, Kept: []File{}}
 	folder, err := safefile.Open(dir)
@@ -188,6 +192,16 @@ func WriteFiles(dir string, files []File) (out Written, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
+	for _, f := range files {
+		if !fs.ValidPath(f.Path) {
+			return out, fmt.Errorf("write %s: the path is not below the repository's root, and nothing is written", f.Path)
+		}
+		for parent := path.Dir(f.Path); parent != "."; parent = path.Dir(parent) {
+			if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(parent))); err == nil && !info.IsDir() {
+				return out, fmt.Errorf("write %s: %s is not a folder, and nothing is written", f.Path, parent)
+			}
+		}
+	}
 	for _, f := range files {
 		switch err := folder.Create(f.Path, []byte(f.Text), 0o644); {
 		case errors.Is(err, fs.ErrExist):

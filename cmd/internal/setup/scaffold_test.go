@@ -203,6 +203,14 @@ func TestWriteNeverOverwrites(t *testing.T) {
 			t.Errorf("%s is %q, %v", tt.file, got, err)
 		}
 	}
+	for _, name := range []string{"../x/a.yaml", "a.yaml/x.yaml"} {
+		if _, err := setup.WriteFiles(dir, []setup.File{{Path: "first.yaml", Text: "new"}, {Path: name, Text: "new"}}); err == nil || !strings.Contains(err.Error(), "nothing is written") {
+			t.Errorf("writing %s returns %v, want an error", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "first.yaml")); err == nil {
+			t.Errorf("a file is written before %s is found wrong", name)
+		}
+	}
 	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
 		t.Skipf("this system does not let this user make a symbolic link: %v", err)
 	}

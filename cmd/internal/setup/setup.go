@@ -69,6 +69,9 @@ type Step struct {
 // Run surveys, asks and writes. The error is a [*Mistake] for a wrong or missing answer,
 // or wraps [gitrepo.ErrNoRepository].
 func (s Setup) Run(ctx context.Context) (*Result, error) {
+	if !fs.ValidPath(path.Clean(s.Definitions)) {
+		return nil, mistake("--definitions %s: name a folder of the repository, relative to its root", s.Definitions)
+	}
 	repo, err := s.repository(ctx)
 	if err != nil {
 		return nil, err
