@@ -75,6 +75,9 @@ func TestRepeat(t *testing.T) {
 			t.Errorf("--repeat %s: exit code %d: %s", n, code, stderr)
 		}
 	}
+	if _, stderr, code := gavel(t, p.folder, "run", "--repeat", "0"); code != exitUsage || !strings.Contains(stderr, "--repeat") || !strings.Contains(stderr, "write a number from 1 to 1000") {
+		t.Errorf("--repeat 0: exit code %d: %s", code, stderr)
+	}
 	if asked := p.calls(); len(asked) > 0 {
 		t.Errorf("calls %q", asked)
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"github.com/gavel-evals/gavel/controller"
@@ -36,7 +39,7 @@ func (s *selection) Bind(cmd *cobra.Command) {
 	f.StringVar(&s.Since, "since", "", "only cases that the change since the merge base of this ref and HEAD can have affected, such as main; unlike --base, nothing is compared or run there")
 	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
 	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
-	f.IntVar(&s.Repeat, "repeat", 0, "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
+	f.Var((*repeatValue)(&s.Repeat), "repeat", "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
 	f.StringSliceVar(&s.Only, "only", nil, "only cases that failed, ended in an error or were flaky in the last run of the working tree, such as failed,errors")
 	f.StringSliceVar(&s.Tags, "tag", nil, "only cases with one of these tags, such as red-team,slow")
 	f.StringSliceVar(&s.Difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
@@ -45,3 +48,27 @@ func (s *selection) Bind(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Levels, "level", nil, "only cases of these levels, such as 2")
 	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against each of these targets, such as small,large (default: each case's own)")
 }
+
+// A repeatValue is a number of samples, which may be left out and may not be 0.
+type repeatValue int
+
+// Set parses a number.
+func (v *repeatValue) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n == 0 {
+		return errors.New("write a number from 1 to 1000")
+	}
+	*v = repeatValue(n)
+	return nil
+}
+
+// String returns an empty text for none, so that help shows no default.
+func (v *repeatValue) String() string {
+	if *v == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*v))
+}
+
+// Type returns the name shown in help.
+func (v *repeatValue) Type() string { return "int" }
