@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,16 @@ func (s *Shortage) Summary() string {
 	return "not run: the budget of " + number(s.limit) + " " + unit + s.account + " is not enough"
 }
 
-func number(x float64) string { return strconv.FormatFloat(x, 'g', 10, 64) }
+func number(x float64) string { return strconv.FormatFloat(rounded(x), 'f', -1, 64) }
+
+// rounded has the first ten digits of a number, so that it shows no error of a sum.
+func rounded(x float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 10, 64), 64)
+	if err != nil || x == math.Trunc(x) {
+		return x
+	}
+	return short
+}
 
 // exceeds returns the limit that taken and more exceed together, or nil.
 func exceeds(l config.Limits, taken, more ledger.Amount) *Shortage {
