@@ -1,8 +1,10 @@
 package evaluate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,6 +25,9 @@ func callFunction(ctx context.Context, spec evaluator.Function, in Input, progra
 	printed, err := programs(ctx, Start{Program: spec.Program, Stdin: stdin})
 	if err != nil {
 		return functionResult{}, err
+	}
+	if len(bytes.TrimSpace(printed)) == 0 {
+		return functionResult{}, errors.New("the program ended without an answer, with exit code 0; does its code exit before it returns?")
 	}
 	if spec.Argv[0] == "node" {
 		return readResult(printed, spec.Threshold, "pass")

@@ -149,6 +149,8 @@ func TestPassOfPython(t *testing.T) {
 		{"python3", `{"pass_": true, "score": 0.7}`, "", 1},
 		{"python3", `{"pass": false, "pass_": true, "score": 0.7}`, "", 0},
 		{"ruby", `{"pass_": true, "score": 0.7}`, "", 1},
+		{"python3", "\n", "the program ended without an answer, with exit code 0", 0},
+		{"node", "", "the program ended without an answer, with exit code 0", 0},
 		{"node", `{"pass_": true, "score": 0.7}`, "no true or false under `pass`", 0},
 	} {
 		in := input("What is it?", "hello", &script{})
