@@ -135,11 +135,36 @@ func (c *compiler) reportMissing(rows []row) {
 	for _, p := range c.prompts {
 		for _, name := range slices.Sorted(maps.Keys(c.missing[p.key()])) {
 			shown := p.shows(name)
+			if shown != "" && known[name] {
+				c.reportMisspelt(rows, p, name)
+			}
 			if shown == "" || c.missing[p.key()][name] < c.sent[p.key()] {
 				continue
 			}
 			hint := cmp.Or(suggest.DidYouMean(name, slices.Collect(maps.Keys(known))), "add it to the vars of the tests, or remove it from the prompt")
 			c.Problems = append(c.Problems, schema.Problem{Position: c.locate(p.at, shown), Severity: schema.Warning, Rule: "unknown-variable", Message: fmt.Sprintf("the prompt has the variable %s, which no test has; it is sent empty", name), Hint: hint})
+		}
+	}
+}
+
+// reportMisspelt warns about tests that lack a variable of a prompt, which other tests
+// have, and have one with a similar name.
+func (c *compiler) reportMisspelt(rows []row, p prompt, name string) {
+	for _, r := range rows {
+		if _, has := r.vars[name]; has {
+			continue
+		}
+		for _, own := range slices.Sorted(maps.Keys(r.vars)) {
+			if suggest.Nearest(own, []string{name}) == "" || p.shows(own) != "" {
+				continue
+			}
+			found := schema.Problem{
+				Position: r.test.at, Severity: schema.Warning, Rule: "unknown-variable",
+				Message: fmt.Sprintf("the test %s has the variable %s, and the prompt needs %s, which is sent empty", cmp.Or(template.Clip(r.test.description), r.name), own, name), Hint: suggest.Question(name),
+			}
+			if !slices.Contains(c.Problems, found) {
+				c.Problems = append(c.Problems, found)
+			}
 		}
 	}
 }

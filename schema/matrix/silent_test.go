@@ -2,6 +2,7 @@ package matrix_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/schema"
@@ -153,5 +154,27 @@ func TestOwnQuestions(t *testing.T) {
 	got, _ := load(t, "prompts: [x]\ntests: [{assert: [{type: g-eval, value: a, rubricPrompt: {steps: b, evaluate: c}}]}]\n", nil)
 	if want := "it needs Gavel's own question of g-eval in place of rubricPrompt"; got[0].Skip != want {
 		t.Errorf("skip %q, want %q", got[0].Skip, want)
+	}
+}
+
+// TestMisspeltVariableOfATest: one test of several misspells a variable that the prompt
+// needs.
+func TestMisspeltVariableOfATest(t *testing.T) {
+	const file = "prompts: ['The capital of {{country}}?']\ndefaultTest: {assert: [{type: contains, value: x}]}\ntests:\n- {description: France, vars: {country: France}}\n"
+	for _, tt := range []struct{ test, want string }{
+		{"- {description: Italy, vars: {contry: Italy}}\n", "promptfooconfig.yaml:5:3: warning: the test Italy has the variable contry, and the prompt needs country, which is sent empty; did you mean `country`?"},
+		{"- {description: Italy, vars: {country: Italy, contry: x}}\n", ""},
+		{"- {description: Italy, vars: {language: Italian}}\n", ""},
+	} {
+		_, problems := load(t, file+tt.test, nil)
+		var got []string
+		for _, p := range problems {
+			if p.Rule == "unknown-variable" {
+				got = append(got, p.String())
+			}
+		}
+		if said := strings.Join(got, " / "); said != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.test, said, tt.want)
+		}
 	}
 }
