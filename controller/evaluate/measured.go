@@ -90,7 +90,16 @@ func reads(tool string, listed []string) bool {
 // Quantity measures a quantity as a criterion.
 func (in suiteInput) Quantity(id, name string) (verdict.Criterion, error) {
 	value, err := in.quantity(name)
-	return verdict.Criterion{ID: id, Value: &value, Note: name + " " + strconv.FormatFloat(value, 'g', 6, 64)}, err
+	return verdict.Criterion{ID: id, Value: &value, Note: name + " " + amount(value)}, err
+}
+
+// amount formats a quantity with six digits and without an exponent.
+func amount(x float64) string {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		short = x
+	}
+	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
 // quantity measures one quantity. It is unknown if the provider counts no tokens or the
@@ -122,7 +131,7 @@ func (in suiteInput) quantity(name string) (float64, error) {
 	case evaluator.CostUSD:
 		cost := t.Usage.Cost()
 		if cost == nil {
-			return 0, errors.New("the cost is not known: set price: of the target in gavel.yaml")
+			return 0, errors.New("the cost is not known: " + unpriced(in.Case.Target))
 		}
 		if t.Usage.Told > 0 && t.Usage.Told == t.Usage.Calls {
 			return *cost, nil // reported by the target
@@ -159,4 +168,13 @@ func (in suiteInput) count(of func(schema.Message) int) (float64, error) {
 		}
 	}
 	return float64(n), nil
+}
+
+// unpriced returns the repair of a target without a price. A name with a colon is usually
+// the one of a provider in a definition, which has no place for a price.
+func unpriced(target string) string {
+	if strings.Contains(target, ":") {
+		return fmt.Sprintf("write a target with a price for the provider into gavel.yaml, as in targets: {model: {provider: …, model: …, price: {input: …, output: …}}} and aliases: {%q: model}", target)
+	}
+	return "set price: of the target in gavel.yaml"
 }

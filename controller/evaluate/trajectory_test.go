@@ -197,6 +197,7 @@ func TestMeasured(t *testing.T) {
 		{"no tokens", evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
 		{"half of the tokens", evaluator.TotalTokens, func(t *verdict.Transcript) { t.Usage.OutputTokens = 0 }, 0, "does not report its tokens"},
 		{"cost", evaluator.CostUSD, nil, 0.02, ""},
+		{"a cost near nothing", evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage.CostUSD = 0.00003 }, 0.00003, ""},
 		{"no price", evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage.Unpriced = 1 }, 0, "set price: of the target"},
 		{"a price of nothing", evaluator.CostUSD, func(t *verdict.Transcript) { t.Usage = verdict.Usage{Calls: 1} }, 0, "does not report its tokens"},
 		{"duration", evaluator.DurationMS, nil, 1500, ""},
@@ -214,10 +215,17 @@ func TestMeasured(t *testing.T) {
 				fails(t, m, tt.want)
 				return
 			}
+			if note := m.Criteria; len(note) > 0 && strings.Contains(note[0].Note, "e-") {
+				t.Errorf("the note %q has an exponent", note[0].Note)
+			}
 			if m.Error != "" || math.Abs(*m.Criteria[0].Value-tt.value) > 1e-9 || m.Criteria[0].Score != 0 {
 				t.Errorf("%+v, want %v", m, tt.value)
 			}
 		})
 	}
+	in := after("a {}")
+	in.Case = &schema.Case{CaseInfo: schema.CaseInfo{Target: "openai:gpt-5"}}
+	in.Transcript.Usage = verdict.Usage{Calls: 1, Unpriced: 1, InputTokens: 1, OutputTokens: 1}
+	fails(t, run(t, evaluator.Measured{Type: "cost", Quantities: []string{evaluator.CostUSD}}, in, nil), `aliases: {"openai:gpt-5": model}`)
 	fails(t, run(t, evaluator.Measured{}, after(), nil), "nothing is to be measured")
 }
