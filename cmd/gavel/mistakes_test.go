@@ -171,6 +171,8 @@ var mistakes = []mistake{
 		args: "validate", code: exitUsage, says: []string{"the case needs an embedder", "add targets: {embeddings: {provider: openai, api: embeddings, model: …}} and roles: {embedder: embeddings} to gavel.yaml"}},
 	{name: "init with providers in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: ['openai:a', 'openai:b']\n"},
 		args: "init", says: []string{"gavel.yaml the judge .github/workflows/gavel.yml judges pull requests", "export OPENAI_API_KEY=…"}, never: []string{"mock", ".vscode", "cannot be read"}},
+	{name: "inputs that match no file", files: map[string]string{"gavel.yaml": "version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello}], inputs: [\"promts/**\", \"prompts/*.md\"]}\n", "prompts/a.md": "Be kind."},
+		args: "validate", says: []string{`gavel.yaml:3:61: warning: the inputs "promts/**" of the target bot match no file, so that no change reruns its cases`, "did you mean `prompts/**`?", "0 errors, 1 warning"}},
 	{name: "init in another repository's folder", files: map[string]string{mistakeFile: "", "gavel.yaml": ""},
 		args: "init --yes --provider mock --definitions ../x", code: exitUsage, says: []string{"--definitions ../x: name a folder of the repository, relative to its root"}, never: []string{"Written"}},
 	{name: "init with a key of another name in the definitions", files: map[string]string{mistakeFile: "", "gavel.yaml": "", "promptfooconfig.yaml": "prompts: [hi]\nproviders: [{id: 'openai:a', config: {apiKeyEnvar: PF_KEY}}]\n"},

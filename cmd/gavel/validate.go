@@ -76,7 +76,11 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	if err != nil {
 		return err
 	}
-	own = slices.Concat(own, stale)
+	unmatched, err := controller.UnmatchedInputs(ctx, w.Files, a.ConfigFile)
+	if err != nil {
+		return err
+	}
+	own = slices.Concat(own, stale, unmatched)
 	all := slices.DeleteFunc(slices.Concat(own, needs.Validation(found, problems)), func(p schema.Problem) bool { return !only(p.File) })
 	out := reporters.NewValidation(func(yield func(load.FileSummary) bool) {
 		found.Definitions(func(d load.FileSummary) bool { return !only(d.File) || yield(d) })
