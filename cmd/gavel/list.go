@@ -51,6 +51,9 @@ func listCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, 
 	} else {
 		err = terminal.Cases(a.Stdout, list, terminal.OptionsFor(a.Stdout, a.LookupEnv))
 	}
+	if said := elsewhere(w.Files, prepared.Head().Config); said != "" && len(s.Keys) == 0 {
+		a.Note(said)
+	}
 	if err == nil && schema.HasErrors(prepared.Problems) {
 		return exitOf(ExitUsage)
 	}

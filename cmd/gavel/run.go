@@ -94,6 +94,9 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 	if len(report.Cases) == 0 && len(f.Keys) == 0 && !schema.HasErrors(prepared.Problems) {
 		a.Note(noCases)
 	}
+	if said := elsewhere(w.Files, prepared.Head().Config); said != "" && len(report.Cases) > 0 && len(f.Keys) == 0 {
+		a.Note(said)
+	}
 	switch {
 	case ctx.Err() != nil:
 		if err != nil {

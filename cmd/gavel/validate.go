@@ -89,6 +89,9 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	if found.Totals().Definitions == 0 && out.Summary.Errors == 0 {
 		out.Notes = append(out.Notes, noCases)
 	}
+	if said := elsewhere(w.Files, cfg); said != "" && found.Totals().Definitions > 0 && len(paths) == 0 {
+		out.Notes = append(out.Notes, said)
+	}
 	if err := render(a, w.Files, format, out); err != nil {
 		return err
 	}
@@ -96,6 +99,11 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 		return &exitError{Code: ExitUsage}
 	}
 	return nil
+}
+
+// elsewhere returns a note about files of other tools that are not read.
+func elsewhere(files fs.FS, cfg *config.Config) string {
+	return load.Elsewhere(files, slices.Concat(cfg.Definitions, cfg.RootFiles)...)
 }
 
 // staleQuarantine returns entries of the quarantine that have ended, or name no case, and
