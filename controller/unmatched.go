@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
 
-// UnmatchedInputs warns about inputs of targets in a configuration that match no file: a
-// change of the meant files would rerun nothing. The error is the context's.
+// UnmatchedInputs warns about inputs of targets in a configuration that match no file and
+// probably misspell a path: a change of the meant files would rerun nothing. The error is
+// the context's.
 func UnmatchedInputs(ctx context.Context, files fs.FS, file string) ([]schema.Problem, error) {
 	doc, _ := document.Open(files, file)
 	if doc == nil {
@@ -32,11 +33,11 @@ func UnmatchedInputs(ctx context.Context, files fs.FS, file string) ([]schema.Pr
 			case err != nil || len(matched) > 0: // a malformed glob has its own error
 				continue
 			}
-			hint := "correct it, or add the files"
-			if near := similarPath(files, glob); near != "" {
-				hint = suggest.Question(near)
+			near := similarPath(files, glob)
+			if near == "" {
+				continue // files to come
 			}
-			p := doc.Problem("unmatched-inputs", fmt.Sprintf("the inputs %q of the target %s match no file, so that no change reruns its cases", doc.Text(at...), name), hint, at...)
+			p := doc.Problem("unmatched-inputs", fmt.Sprintf("the inputs %q of the target %s match no file, so that no change reruns its cases", doc.Text(at...), name), suggest.Question(near), at...)
 			p.Severity = schema.Warning
 			found = append(found, p)
 		}
