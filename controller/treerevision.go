@@ -13,8 +13,8 @@ import (
 )
 
 // treeRevisions decides whether deployed agents answer for a working tree, which has no
-// commit that they could name: an agent has to run a commit at which its inputs are those of
-// the working tree. Its methods are safe for concurrent use.
+// commit that they could name: an agent has to run a commit with the same inputs. Its methods
+// are safe for concurrent use.
 type treeRevisions struct {
 	side       Checkout
 	configFile string
