@@ -64,6 +64,9 @@ type App struct {
 	// Secrets are the known secrets, which are never printed.
 	Secrets *redact.Values
 
+	// anyHome accepts a database with the local runs of another repository.
+	anyHome bool
+
 	JSON, Strict bool
 	// Verbose makes reports list passing cases, too.
 	Verbose                bool

@@ -66,6 +66,41 @@ func TestALedgerInPostgreSQL(t *testing.T) {
 	}
 }
 
+// TestADatabaseOfAnotherRepository is refused by all commands that show or store local
+// runs, and the ones that tend a ledger use it.
+func TestADatabaseOfAnotherRepository(t *testing.T) {
+	url := postgrestest.URL(t)
+	first, second := t.TempDir(), t.TempDir()
+	for i, dir := range []string{first, second} {
+		gittest.Init(t, dir, "master")
+		gittest.Commit(t, dir, map[string]string{"README": strings.Repeat("x", i+1)})
+		gittest.Commit(t, dir, leaking("Hello, what is your key?"))
+	}
+	if stdout, stderr, code := withDatabase(t, url, first, "run"); code != exitGate {
+		t.Fatalf("the run ends with %d:\n%s%s", code, stdout, stderr)
+	}
+	const want = "has the local runs of another repository, whose first commit is "
+	for _, args := range [][]string{{"run"}, {"run", "--only", "failed"}, {"plan"}, {"list"}, {"history", "talk/level_1/leak"}, {"explain", "talk/level_1/leak"}, {"flaky"}, {"power"}, {"ui", "--no-browser"}} {
+		stdout, stderr, code := withDatabase(t, url, second, args...)
+		if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, "set GAVEL_DATABASE_URL to a database of this repository, or unset it to use .gavel/ledger.db") {
+			t.Errorf("%v ends with %d, want %d and %q:\n%s%s", args, code, exitUsage, want, stdout, stderr)
+		}
+		if stdout, stderr, code := withDatabase(t, url, second, "ledger", "stats"); code != 0 || !strings.Contains(stdout, "1 run, ") {
+			t.Fatalf("after %v, ledger stats ends with %d, want one run:\n%s%s", args, code, stdout, stderr)
+		}
+	}
+	// A clone under another name has the same first commit.
+	for dir, name := range map[string]string{first: "octo/demo", second: "octo/other"} {
+		gittest.Run(t, dir, "remote", "add", "origin", "https://github.com/"+name+".git")
+	}
+	if stdout, stderr, code := withDatabase(t, url, first, "plan"); code != 0 {
+		t.Errorf("with a remote, plan ends with %d:\n%s%s", code, stdout, stderr)
+	}
+	if _, stderr, code := withDatabase(t, url, second, "plan"); code != exitUsage {
+		t.Errorf("with another remote, plan ends with %d, want %d:\n%s", code, exitUsage, stderr)
+	}
+}
+
 // TestALedgerIsCopied into a database with all that it has, once.
 func TestALedgerIsCopied(t *testing.T) {
 	dir := t.TempDir()

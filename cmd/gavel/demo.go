@@ -42,6 +42,7 @@ func runDemo(ctx context.Context, a *App) error {
 	}
 	b := *a
 	b.Program, b.Dir, b.ConfigFile = demoProgram(a.Program, a.Dir), dir, defaultConfig
+	b.anyHome = true
 	return b.WithLedger(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 		return showDemo(ctx, &b, w, store)
 	})

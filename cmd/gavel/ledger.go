@@ -24,7 +24,12 @@ func (a *App) WithLedger(ctx context.Context, do Use) error {
 		if err != nil {
 			return err
 		}
-		return ledger.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return ledger.Use(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error {
+			if err := a.checkHome(ctx, w, store, true); err != nil {
+				return err
+			}
+			return do(ctx, w, store)
+		})
 	})
 }
 
@@ -59,7 +64,12 @@ func (a *App) WithRead(ctx context.Context, do Use) error {
 		if _, err := a.LedgerPath(ctx, w); err != nil && !ledger.IsUnwritable(err) {
 			return err
 		}
-		return ledger.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w), Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error { return do(ctx, w, store) })
+		return ledger.UseReadOnly(ctx, ledger.Config{Path: a.LedgerAt(w), Unconfined: a.Unconfined(ctx)}, a.Note, func(store *ledger.Ledger) error {
+			if err := a.checkHome(ctx, w, store, false); err != nil {
+				return err
+			}
+			return do(ctx, w, store)
+		})
 	})
 }
 

@@ -303,10 +303,16 @@ func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 		return nil, err
 	}
 	store, err := ledger.OpenOrReplace(ctx, ledger.Config{Path: path, Unconfined: a.Unconfined(ctx)})
-	if err == nil && store.Notice() != "" {
+	if err != nil {
+		return nil, err
+	}
+	if store.Notice() != "" {
 		a.Note(store.Notice())
 	}
-	return store, err
+	if err := a.checkHome(ctx, w, store, true); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
 }
 
 // LedgerPath returns the path of the ledger: in the repository's own folder, unless
