@@ -121,7 +121,11 @@ func writePlan(b *strings.Builder, x Case) {
 		b.WriteString("No verdict is stored for this state: run it with gavel run.\n")
 		return
 	}
-	fmt.Fprintf(b, "%s, %d tokens%s\n", textfmt.Count(x.Usage.Calls, "call"), x.Usage.Tokens(), textfmt.Cost(x.CostUSD))
+	tokens := "tokens unknown" // no target reported them
+	if n := x.Usage.Tokens(); n > 0 || x.Usage.Calls == 0 {
+		tokens = fmt.Sprintf("%d tokens", n)
+	}
+	fmt.Fprintf(b, "%s, %s%s\n", textfmt.Count(x.Usage.Calls, "call"), tokens, textfmt.Cost(x.CostUSD))
 }
 
 // writeDigests writes the digests and their parts.
