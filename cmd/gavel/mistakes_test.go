@@ -260,6 +260,7 @@ func TestAnAddressThatIsWrong(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, tt := range []struct{ address, want string }{
 		{"http://127.0.0.1:1", "127.0.0.1:1: connect: connection refused = start it, or correct the address in gavel.yaml:3"},
+		{strings.Replace(server.URL, "http:", "https:", 1), "= write http:// in the place of https://, or correct the address in gavel.yaml:3"},
 		{server.URL, "404 Not Found: 404 page not found = is the address in gavel.yaml:3 right?"},
 	} {
 		dir := t.TempDir()

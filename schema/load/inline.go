@@ -22,6 +22,9 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 		if !doc.Has(place...) || def.Dialect == schema.DialectSkill && skill.HasSentences(doc, place...) {
 			continue
 		}
+		if isMisshapen(doc, place) && def.Dialect != schema.DialectSkill {
+			continue // the schema of the format has reported it, and the case is left out
+		}
 		before := len(r.Problems)
 		list, found := readChecks(doc, "the checks", place...)
 		r.Problems = append(r.Problems, found...)
@@ -36,6 +39,15 @@ func inlineChecks(def *Definition, doc *document.Document) []schema.Problem {
 	}
 	def.Cases = slices.DeleteFunc(def.Cases, func(c *schema.Case) bool { return broken[c] })
 	return r.Problems
+}
+
+// isMisshapen reports whether the value under checks is an empty list, or neither a list
+// nor null.
+func isMisshapen(doc *document.Document, at []any) bool {
+	if doc.IsList(at...) {
+		return doc.Items(at...) == 0
+	}
+	return string(doc.JSON(at...)) != "null"
 }
 
 // casePlaces returns the paths of a document's cases: its items, the items of the list
