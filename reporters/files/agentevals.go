@@ -408,6 +408,14 @@ type agentEvalsTokens struct {
 	Output int64 `json:"output"`
 }
 
+// tokensOf returns the tokens of a target, nil if it did not report them.
+func tokensOf(u verdict.Usage) *agentEvalsTokens {
+	if u.Tokens() == 0 {
+		return nil
+	}
+	return &agentEvalsTokens{u.InputTokens, u.OutputTokens}
+}
+
 // An agentEvalsScore is the score of one evaluator.
 type agentEvalsScore struct {
 	Name   string            `json:"name"`
@@ -443,7 +451,7 @@ func newIndexLine(l agentEvalsLine, row *report.Row) indexLine {
 	}
 	if t := row.Result.Transcript; t != nil {
 		took := t.Latency.Milliseconds()
-		out.TokenUsage, out.CostUSD, out.DurationMS = &agentEvalsTokens{t.Usage.InputTokens, t.Usage.OutputTokens}, t.Usage.Cost(), &took
+		out.TokenUsage, out.CostUSD, out.DurationMS = tokensOf(t.Usage), t.Usage.Cost(), &took
 	}
 	return out
 }
@@ -454,9 +462,9 @@ type agentEvalsSample struct {
 	Score   *float64        `json:"score"`
 	Verdict verdict.Verdict `json:"verdict"`
 	agentEvalsOutcome
-	TokenUsage agentEvalsTokens `json:"token_usage"`
-	CostUSD    *float64         `json:"cost_usd,omitempty"`
-	DurationMS int64            `json:"duration_ms"`
+	TokenUsage *agentEvalsTokens `json:"token_usage,omitempty"`
+	CostUSD    *float64          `json:"cost_usd,omitempty"`
+	DurationMS int64             `json:"duration_ms"`
 }
 
 // samplesOf returns the judged samples of a case.
@@ -464,7 +472,7 @@ func samplesOf(row *report.Row) []agentEvalsSample {
 	var out []agentEvalsSample
 	for i, s := range row.Result.Samples {
 		out = append(out, agentEvalsSample{
-			i, s.Score, s.Verdict, outcomeOf(s.Verdict, true), agentEvalsTokens{s.Usage.InputTokens, s.Usage.OutputTokens}, s.Usage.Cost(), s.Latency.Milliseconds(),
+			i, s.Score, s.Verdict, outcomeOf(s.Verdict, true), tokensOf(s.Usage), s.Usage.Cost(), s.Latency.Milliseconds(),
 		})
 	}
 	return out

@@ -88,11 +88,11 @@ func TestResultsHaveALineForEachCase(t *testing.T) {
 		`{"name":"release","type":"composite","score":0.5,"weight":1,"hits":["[safe] rubric-1: nothing harmful"],"misses":["[program] score: too long"],"aggregator":"safety_gate","evaluatorResults":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1,"hits":["rubric-1: nothing harmful"],"misses":[],"reasoning":"nothing harmful"},` +
 		`{"name":"program","type":"code_judge","score":0,"weight":1,"hits":[],"misses":["score: too long"],"reasoning":"too long","details":{"words":90}}]}],` +
-		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","token_usage":{"input":0,"output":0},"cost_usd":0.02,"duration_ms":1500,"tags":{"experiment":"with_skills"},"scores":[` +
+		`"test_id":"greets","suite":"shop","conversation_id":"flow","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","cost_usd":0.02,"duration_ms":1500,"tags":{"experiment":"with_skills"},"scores":[` +
 		`{"name":"style","type":"llm_judge","score":0.8,"weight":2},{"name":"release","type":"composite","score":0.5,"weight":1,"scores":[` +
 		`{"name":"safe","type":"rubric","score":1,"weight":1},{"name":"program","type":"code_judge","score":0,"weight":1}]}],"named_scores":{"release":0.5,"style":0.8},` +
 		`"eval_path":"evals/shop.yaml","category":"support","experiment":"with_skills","sample_count":3,"samples":[{"sample":0,"score":0.9,"verdict":"pass","execution_status":"ok","token_usage":{"input":7,"output":2},"cost_usd":0.02,"duration_ms":1500},` +
-		`{"sample":1,"score":0.5,"verdict":"fail","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","token_usage":{"input":0,"output":0},"duration_ms":0}],"aggregation":{"strategy":"mean","mean":0.7},"metadata":{"ticket":7}}` + "\n" +
+		`{"sample":1,"score":0.5,"verdict":"fail","execution_status":"quality_failure","failure_stage":"evaluator","failure_reason_code":"threshold_not_met","duration_ms":0}],"aggregation":{"strategy":"mean","mean":0.7},"metadata":{"ticket":7}}` + "\n" +
 		`{"timestamp":"2026-03-05T12:00:00Z","evalId":"broken","dataset":"shop","score":null,"verdict":"error","hits":[],"misses":[],"candidateAnswer":"","target":"bot","evaluatorResults":[],"error":"the judge is down",` +
 		`"test_id":"broken","suite":"shop","execution_status":"execution_error","failure_stage":"agent","failure_reason_code":"provider_error","scores":[]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
