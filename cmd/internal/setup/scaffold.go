@@ -182,9 +182,9 @@ type Written struct {
 }
 
 // WriteFiles writes the files that do not exist yet below a folder. It changes no file
-// and follows no link. A path that leads out of the
-// folder is an error before anything is written. Another error names the file that could
-// not be written; the files before it are written.
+// and follows no link. A path that leads out of the folder or through a link is an error
+// before anything is written. Another error names the file that could not be written; the
+// files before it are written.
 func WriteFiles(dir string, files []File) (out Written, err error) {
 	out = Written{Written: []File{}, Kept: []File{}}
 	folder, err := safefile.Open(dir)
@@ -197,7 +197,12 @@ func WriteFiles(dir string, files []File) (out Written, err error) {
 			return out, fmt.Errorf("write %s: the path is not below the repository's root, and nothing is written", f.Path)
 		}
 		for parent := path.Dir(f.Path); parent != "."; parent = path.Dir(parent) {
-			if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(parent))); err == nil && !info.IsDir() {
+			info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(parent)))
+			switch {
+			case err != nil || info.IsDir():
+			case info.Mode()&fs.ModeSymlink != 0:
+				return out, fmt.Errorf("write %s: %s is a link, and nothing is written", f.Path, parent)
+			default:
 				return out, fmt.Errorf("write %s: %s is not a folder, and nothing is written", f.Path, parent)
 			}
 		}
