@@ -48,7 +48,7 @@ func (w *worker) connect(repo *repository) {
 		Client:  repo.Client, Repository: repo.name, Known: repo.ledgerName, Ledger: w.cfg.Ledger, Fetch: repo.fetch,
 		Making: w.cfg.Making, Execute: w.cfg.Execute, ConfigFile: repo.ConfigFile, LookupEnv: w.cfg.LookupEnv, WebURL: repo.WebURL,
 		Log:   func(line string) { w.cfg.Observer.Log(name, line) },
-		Forks: policy.Forks, Programs: policy.Programs, Targets: policy.Targets, Bots: policy.Bots, Day: policy.Day, Branches: repo.branches, Complete: true, Deadline: policy.Deadline, OwnOnly: true, Notices: w.cfg.Notices,
+		Forks: policy.Forks, Programs: policy.Programs, Targets: policy.Targets, Bots: policy.Bots, Day: policy.Day, Branches: repo.branches, Deadline: policy.Deadline, OwnOnly: true, Notices: w.cfg.Notices,
 		Turn: func(ctx context.Context, waiting review.QueuedHead) (review.Turn, error) {
 			return w.turn(ctx, repo, waiting)
 		},

@@ -246,7 +246,7 @@ func Examine(ctx context.Context, job Job, how Judging, steps Steps) (run string
 		left++
 	}
 	cfg := review.Config{
-		Ledger: store, Making: how.Making, Complete: true, LookupEnv: os.LookupEnv, Log: func(string) {},
+		Ledger: store, Making: how.Making, LookupEnv: os.LookupEnv, Log: func(string) {},
 		Fetch: func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 			repo, commits, err := mirror.FetchSource(ctx, src)
 			if left--; left == 0 || err != nil {
