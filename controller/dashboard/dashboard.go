@@ -121,7 +121,7 @@ type view struct {
 }
 
 // errNoPage means that nothing is at a path.
-var errNoPage = errors.New("there is no such page")
+var errNoPage = errors.New("this page does not exist")
 
 // A mistake is an error in an address.
 type mistake struct{ text string }

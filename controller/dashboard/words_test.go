@@ -64,7 +64,7 @@ func TestWhyThereIsNoVerdict(t *testing.T) {
 // TestPagesOfErrors holds that what cannot be shown is a sentence with a way back.
 func TestPagesOfErrors(t *testing.T) {
 	site := newHouse(t).site(dashboard.Config{Root: "/r/octo/demo"})
-	for _, tt := range []struct{ path, want string }{{"/none", "<p>There is no such page."}, {"/runs/none", "gavel ledger gc may have removed it."}} {
+	for _, tt := range []struct{ path, want string }{{"/none", "<p>This page does not exist."}, {"/runs/none", "gavel ledger gc may have removed it."}} {
 		page := get(t, site, tt.path, 404)
 		if !strings.Contains(page, tt.want) || !strings.Contains(page, `<a href="/r/octo/demo/">To the runs</a>`) {
 			t.Errorf("%s says\n%s", tt.path, page)

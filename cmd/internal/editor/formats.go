@@ -31,7 +31,7 @@ func (s *Store) formOfCase(ctx context.Context, file, key string) (form string, 
 	if key == "" {
 		return "", false, nil
 	}
-	_, found, err := s.cases(ctx)
+	_, found, err := s.definitions(ctx)
 	if err != nil {
 		return "", false, err
 	}

@@ -59,11 +59,7 @@ func (s *Store) newTest(w http.ResponseWriter, r *http.Request) (page, error) {
 		return page{}, err
 	}
 	defer end()
-	settings, err := s.cfg.Settings(r.Context(), s.files)
-	if err != nil {
-		return page{}, err
-	}
-	found, err := s.catalogs.load(r.Context(), s.known, s.files, settings)
+	settings, found, err := s.definitions(r.Context())
 	if err != nil {
 		return page{}, err
 	}

@@ -713,11 +713,7 @@ func (s *Store) filePage(ctx context.Context, v *sheet) (page, error) {
 		return page{}, err
 	}
 	defer end()
-	settings, err := s.cfg.Settings(ctx, s.files)
-	if err != nil {
-		return page{}, err
-	}
-	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
+	_, found, err := s.definitions(ctx)
 	if err != nil {
 		return page{}, err
 	}

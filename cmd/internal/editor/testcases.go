@@ -29,7 +29,7 @@ func (s *Store) testCases(ctx context.Context, r *http.Request) (any, error) {
 			return nil, refuse("%s %q: write one of %s", name, asked, strings.Join(words, ", "))
 		}
 	}
-	_, found, err := s.cases(ctx)
+	_, found, err := s.definitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	_, found, err := s.cases(ctx)
+	_, found, err := s.definitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 	return s.testCaseOf(ctx, found.Reader.ForFiles(s.files), c)
 }
 
-// cases returns the cases of the first format.
-func (s *Store) cases(ctx context.Context) (schema.Settings, *catalog, error) {
+// definitions returns the settings of definitions, and what they have.
+func (s *Store) definitions(ctx context.Context) (schema.Settings, *catalog, error) {
 	settings, err := s.cfg.Settings(ctx, s.files)
 	if err != nil {
 		return settings, nil, err

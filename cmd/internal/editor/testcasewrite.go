@@ -33,7 +33,7 @@ func (s *Store) postTestCase(ctx context.Context, r *http.Request) (any, error) 
 		return nil, err
 	}
 	defer end()
-	settings, found, err := s.cases(ctx)
+	settings, found, err := s.definitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (s *Store) putTestCase(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	defer end()
-	settings, found, err := s.cases(ctx)
+	settings, found, err := s.definitions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Store) deleteTestCase(ctx context.Context, r *http.Request) (any, error
 		return nil, err
 	}
 	defer end()
-	settings, found, err := s.cases(ctx)
+	settings, found, err := s.definitions(ctx)
 	if err != nil {
 		return nil, err
 	}
