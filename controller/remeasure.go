@@ -29,6 +29,7 @@ func (e *execution) remeasure(ctx context.Context, started time.Time, j *judging
 		return true, nil
 	}
 	c.Rows = slices.DeleteFunc(c.Rows, func(r remeasure.Row) bool { return e.in.InQuarantine(r.Row) != nil })
+	c.Accepted = e.in.Accepted
 	c.Head, c.Base, c.Started, c.Power = e.in.Head, e.in.Base, started, e.opts.Power
 	if c.Limited = c.Limited && e.in.Gate.Unasked == ""; c.Limited {
 		c.Limits = e.in.Limits

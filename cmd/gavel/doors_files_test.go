@@ -87,6 +87,14 @@ func threeOfFour(prompt string, _ int) string {
 func at(id string) string  { return "test_definitions/" + key(id) + ".json" }
 func key(id string) string { return "shop/level_1/" + id }
 
+// acceptances are remarks of a writer who accepts the result of each case.
+func acceptances(ids string) (remarks []remark) {
+	for id := range strings.FieldsSeq(ids) {
+		remarks = append(remarks, remark{"mona", "/gavel accept " + key(id) + " the new model may say so"})
+	}
+	return remarks
+}
+
 // asks is a case that sends a prompt and wants a word in the answer.
 func asks(id, prompt, word string) string {
 	return fmt.Sprintf(`{"id": %q, "name": %[1]q, "prompt": %q, "expected": {"keywords": [%q]}}`, id, prompt, word)

@@ -535,6 +535,13 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{key("a"): "fail regression"}},
 	},
 	{
+		name: "a target's model is swapped, and a writer accepts each case that it broke", base: shopOf("a b c d e f g h", nil), answer: wrongly(byNew),
+		head:    map[string]string{"gavel.yaml": strings.Replace(usual(), "model: model", "model: new", 1)},
+		remarks: acceptances("a b c d e f g h"),
+		want:    outcome{gate: "pass", reason: "8 cases accepted", some: true},
+		unlike:  keyboard,
+	},
+	{
 		name: "a target's address is changed", base: shopOf("a b", nil), answer: echo,
 		head:   map[string]string{"gavel.yaml": strings.Replace(usual(), "MODELS/v1", "MODELS/v2", 1)},
 		want:   outcome{gate: "undetermined", reason: "2 cases were not run", notice: "base url", some: true},

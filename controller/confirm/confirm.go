@@ -97,6 +97,9 @@ type Case struct {
 	// Required cases go first, and are undetermined in situations in which others are
 	// unclear.
 	Required bool
+	// Accepted says that a person accepted the outcome at head. The case is measured like
+	// any other, and is left out of the tests of all cases together.
+	Accepted bool
 	// Conversation is the same for cases that are turns of one conversation; empty for
 	// any other case.
 	Conversation string

@@ -509,6 +509,15 @@ func TestMean(t *testing.T) {
 			t.Errorf("seven, scores fail %v: %+v", scores, m)
 		}
 	}
+	// Accepted cases prove nothing against a head, and stop nothing either.
+	accepted := slices.Clone(fresh)
+	for i := range accepted[:6] {
+		accepted[i].Accepted = true
+	}
+	res, _ = play(accepted, unbounded, passes)
+	if m := res.Mean; m.State != confirm.MeanTested || m.Called || m.Worse != 6 || m.P != 1./64 {
+		t.Errorf("six of twelve accepted: %+v", m)
+	}
 	res, asked := play(stored, unbounded, passes)
 	if m := res.Mean; m.State != confirm.MeanQuiet || m.Called || m.P != 1 {
 		t.Errorf("a bad hour against stored base: %+v", m)
@@ -525,6 +534,17 @@ func TestMean(t *testing.T) {
 	res, _ = play(stored, unbounded, rounds)
 	if m := res.Mean; m.State != confirm.MeanTested || !m.Called || m.Worse != 12 || res.Stale {
 		t.Errorf("worse in fresh rounds: %+v", m)
+	}
+	broken := append(slices.Clone(stored), compared("pppppp", "f"))
+	broken[12].Accepted = true
+	res, _ = play(broken, unbounded, func(r confirm.Request) confirm.Outcome {
+		if r.Case == 12 && r.Side == confirm.Head {
+			return confirm.Outcome{Verdict: verdict.Fail}
+		}
+		return rounds(r)
+	})
+	if m := res.Mean; res.Findings[12].Class != confirm.Regression || m.State != confirm.MeanTested || !m.Called || m.Worse != 12 {
+		t.Errorf("worse in fresh rounds, next to an accepted regression: %+v, %+v", res.Findings[12], m)
 	}
 	res, _ = play(stored, confirm.Options{Budget: len(asked) - 1}, rounds)
 	if m := res.Mean; m.State != confirm.MeanOpen || m.Called || !res.Undetermined() {

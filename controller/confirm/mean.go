@@ -73,11 +73,16 @@ type ScoreMean struct {
 // say whether it is worth while to measure every case again, on both sides, in
 // one round or two, and only these rounds can call. They come after all cases are
 // settled; the test of first outcomes takes no measurement and is made in any case.
+// Accepted cases are left out, which only removes cases that got worse or failed before:
+// the chance of a false alarm does not grow.
 func (d *decision) testMean(settled bool) bool {
 	d.begin(MeanOpen)
 	var cases []int
 	fresh, spared := true, false
 	for i, c := range d.cases {
+		if c.Accepted {
+			continue
+		}
 		spared = spared || d.findings[i].Class == Regression
 		if c.Certain || c.Gone || d.first[Base][i].Verdict.Rank() < 0 || d.first[Head][i].Verdict.Rank() < 0 {
 			continue

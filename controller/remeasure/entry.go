@@ -51,6 +51,7 @@ func (c *Comparison) entry(row *Row) *entry {
 	e.known = confirm.Case{
 		Head:     firstOutcome(row.Target, head),
 		Required: c.Required(row.Key), Weight: row.Row.Head.Weight, Conversation: report.Cluster(row.Row, c.HeadConfig.Noise.Cluster),
+		Accepted: c.Accepted != nil && c.Accepted(row.Row),
 	}
 	if row.Row.Base != nil {
 		e.known.Weight = row.Row.Base.Weight

@@ -50,6 +50,9 @@ type Comparison struct {
 	Limits func(*report.NoiseFindings) []confirm.Limit
 	// Required reports whether the gate requires a key by name.
 	Required func(key string) bool
+	// Accepted reports whether a person accepted the outcome of a row at head; nil accepts
+	// none.
+	Accepted func(*plan.Row) bool
 	// Improvements also measures improved cases again.
 	Improvements bool
 	// Power asks for what a comparison that calls nothing could have seen.

@@ -92,16 +92,18 @@ func (in *Input) Limits(before *NoiseFindings) []confirm.Limit {
 }
 
 // isOutOfGate reports whether a case is quarantined or accepted.
-func (in *Input) isOutOfGate(p pair) bool {
-	if in.InQuarantine(p.plan) != nil {
-		return true
-	}
+func (in *Input) isOutOfGate(p pair) bool { return in.InQuarantine(p.plan) != nil || in.isAccepted(p) }
+
+// Accepted reports whether a person accepted the outcome of a row at head.
+func (in *Input) Accepted(row *plan.Row) bool { return in.isAccepted(in.pair(row)) }
+
+func (in *Input) isAccepted(p pair) bool {
 	if len(in.Commands) == 0 || p.plan.Head == nil && p.plan.Base == nil {
 		return false
 	}
 	rows := []Row{in.row(p)}
 	accept(rows, in.Commands)
-	return rows[0].OutOfGate()
+	return rows[0].Accepted != nil
 }
 
 // limits returns the limits on scores without their cases.
