@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/reporters"
 	"github.com/gavel-evals/gavel/reporters/terminal"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 func planCommand(a *App) *cobra.Command {
@@ -31,6 +32,8 @@ func planCommand(a *App) *cobra.Command {
 	return cmd
 }
 
+// planCases prints the plan. Definitions that are invalid make it fail: their cases are not
+// judged.
 func planCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, s selection) error {
 	// The JSON form has a row for every case; the text counts the rest.
 	s.AffectedOnly = !a.JSON
@@ -43,7 +46,12 @@ func planCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, 
 	}
 	estimate := prepared.Estimate().Estimate
 	if a.JSON {
-		return a.Print(reporters.NewPlan(prepared.Plan, estimate, prepared.Notices()...))
+		err = a.Print(reporters.NewPlan(prepared.Plan, estimate, prepared.Notices()...))
+	} else {
+		err = terminal.Plan(a.Stdout, prepared.Plan, estimate, prepared.Notices(), terminal.OptionsFor(a.Stdout, a.LookupEnv))
 	}
-	return terminal.Plan(a.Stdout, prepared.Plan, estimate, prepared.Notices(), terminal.OptionsFor(a.Stdout, a.LookupEnv))
+	if err == nil && schema.HasErrors(prepared.Problems) {
+		return exitOf(ExitUsage)
+	}
+	return err
 }
