@@ -20,7 +20,7 @@ import (
 func withDatabase(t *testing.T, url, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &App{Stdout: &out, Stderr: &errs, Dir: dir, LookupEnv: func(name string) (string, bool) {
+	a := &App{Stdout: &out, Stderr: &errs, Dir: dir, Program: "./gavel", LookupEnv: func(name string) (string, bool) {
 		return url, name == databaseVariable
 	}}
 	code = execute(t.Context(), a, args)
@@ -186,6 +186,26 @@ func TestTheAddressOfADatabase(t *testing.T) {
 				t.Errorf("the password is printed:\n%s%s", stdout, stderr)
 			}
 		})
+	}
+}
+
+// TestTheDemoBesideADatabase: the demo keeps its runs to itself, and so do the commands that
+// it suggests.
+func TestTheDemoBesideADatabase(t *testing.T) {
+	needsIsolation(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	const nobody = "postgres://ada@127.0.0.1:9/gavel?connect_timeout=1"
+	stdout, stderr, code := withDatabase(t, nobody, t.TempDir(), "demo")
+	_, commands, suggested := strings.Cut(stdout, "Try it there:\n")
+	if code != exitPass || !suggested {
+		t.Fatalf("the demo ends with %d: %s%s", code, stdout, stderr)
+	}
+	for line := range strings.Lines(commands) {
+		words := strings.Fields(line)
+		stdout, stderr, code := withDatabase(t, nobody, t.TempDir(), words[1:]...)
+		if words[0] != "./gavel" || code > ExitUsage || !strings.Contains(stdout, "test_refund_window") || strings.Contains(stderr, "127.0.0.1") {
+			t.Errorf("%s ends with %d: %s%s", strings.Join(words, " "), code, stdout, stderr)
+		}
 	}
 }
 

@@ -42,6 +42,11 @@ func runDemo(ctx context.Context, a *App) error {
 	}
 	b := *a
 	b.Program, b.Dir, b.ConfigFile = demoProgram(a.Program, a.Dir), dir, defaultConfig
+	if a.LedgerFile == "" && a.Env(databaseVariable) != "" {
+		// The team's database is for its own runs, and what the demo suggests reads the demo's.
+		b.LedgerFile = filepath.Join(dir, usualLedger)
+		b.Program += " --ledger " + b.LedgerFile
+	}
 	b.anyHome = true
 	return b.WithLedger(ctx, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
 		return showDemo(ctx, &b, w, store)
