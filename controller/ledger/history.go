@@ -25,6 +25,9 @@ type HistoryAsk struct {
 	Since, Until time.Time
 	// Most bounds the number, and the newest count. 0 means the usual number.
 	Most int
+	// Least is how many samples have to be stored: the history of a case with fewer is not
+	// read.
+	Least int
 }
 
 // A Measurement is the result of as many samples as the case has iterations, by its
@@ -87,6 +90,7 @@ const selectHistories = `SELECT q.key, s.ordinal, s.created, coalesce(CAST(t.bod
 	JOIN samples s ON s.id = j.sample AND s.ns IN ('', ?1) AND s.chosen <> 1
 		AND s.created > CAST(q.value ->> 'since' AS BIGINT) AND s.created <= CAST(q.value ->> 'until' AS BIGINT)
 	JOIN transcripts t ON t.sample = s.id
+	WHERE CAST(q.value ->> 'least' AS BIGINT) <= (SELECT count(*) FROM judgements l WHERE l.j = unhex(q.value ->> 'j'))
 	ORDER BY q.key, s.ordinal, s.ns DESC, j.ns DESC`
 
 // A historyQuestion is a HistoryAsk in the form that the query reads.
@@ -94,13 +98,14 @@ type historyQuestion struct {
 	J     string `json:"j"`
 	Since int64  `json:"since"`
 	Until int64  `json:"until"`
+	Least int    `json:"least"`
 }
 
 func historyQuestions(asks []HistoryAsk) []historyQuestion {
 	out := make([]historyQuestion, len(asks))
 	for i, a := range asks {
 		if a.Case.Policy.Retry == nil && a.Case.Alternative == nil {
-			out[i] = historyQuestion{digestHex(a.Digests.J), a.Since.UnixMilli(), a.Until.UnixMilli()}
+			out[i] = historyQuestion{digestHex(a.Digests.J), a.Since.UnixMilli(), a.Until.UnixMilli(), a.Least}
 		}
 	}
 	return out

@@ -92,6 +92,8 @@ func TestRead(t *testing.T) {
 		{"all", "pfpp", scope, ledger.HistoryAsk{Case: historyCase}},
 		{"since", "fpp", scope, ledger.HistoryAsk{Case: historyCase, Since: noon.Add(time.Hour)}},
 		{"until", "pfp", scope, ledger.HistoryAsk{Case: historyCase, Until: noon.Add(3 * time.Hour)}},
+		{"four samples are enough", "pfpp", scope, ledger.HistoryAsk{Case: historyCase, Least: 4}},
+		{"four samples are too few", "", scope, ledger.HistoryAsk{Case: historyCase, Least: 5}},
 		{"reuse is off", "", ledger.Scope{Trust: historyBase, Nothing: true}, ledger.HistoryAsk{Case: historyCase}},
 		{"two iterations", "fp", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 2})}},
 		{"three iterations", "f", scope, ledger.HistoryAsk{Case: withPolicy(schema.Policy{Iterations: 3})}},

@@ -25,6 +25,7 @@ type FlakySubject struct {
 
 // A FlakyFinding counts the measurements of a subject and reports whether it is flaky.
 type FlakyFinding struct {
+	// Measurements may be 0 for a subject that has fewer than [report.Fewest].
 	Measurements int
 	// Flaky is nil if the case is not flaky.
 	Flaky *report.FlakyCase
@@ -41,7 +42,7 @@ func FindFlaky(ctx context.Context, store *ledger.Ledger, scope ledger.Scope, su
 	for some := range slices.Chunk(subjects, flakyBatch) {
 		asks := make([]ledger.HistoryAsk, len(some))
 		for i, s := range some {
-			asks[i] = ledger.HistoryAsk{Case: s.Case, Digests: s.Digests, Until: forever, Most: mostMeasurements}
+			asks[i] = ledger.HistoryAsk{Case: s.Case, Digests: s.Digests, Until: forever, Most: mostMeasurements, Least: report.Fewest}
 		}
 		stored, err := ledger.ReadHistories(ctx, store, scope, asks)
 		if err != nil {
