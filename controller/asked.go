@@ -12,7 +12,8 @@ import (
 
 // Gate rules about all cases together, such as min_score, need the verdict of every
 // active case. Cases without one are judged even if nothing affects them: otherwise the
-// result would depend on which cases were judged before.
+// result would depend on which cases were judged before. The same holds for what is judged
+// as a whole, as base branches are: a green status says that somebody judged them.
 
 // wholeRules names the gate rules that all active cases of head decide together.
 // Without a base every case is planned anyway.
@@ -52,27 +53,32 @@ func (r *Request) unasked(notRun string) string {
 func (r *Request) selected() bool { return r.Select != nil || len(r.Statuses) > 0 }
 
 // asks reports whether the plan needs the verdict of every active case.
-func (r *Request) asks() bool { return len(r.wholeRules()) > 0 && r.unasked("") == "" }
+func (r *Request) asks() bool {
+	return r.Complete || len(r.wholeRules()) > 0 && r.unasked("") == ""
+}
 
-// ask plans judging of cases without a stored verdict that the gate needs, on either
-// side.
+// ask plans judging of cases without a stored verdict, on either side, that a complete plan
+// or the gate needs. Only a complete plan has quarantined ones judged.
 func (p *planner) ask() {
 	if !p.req.asks() {
 		return
 	}
-	rules := p.req.wholeRules()
-	why := plan.Reason{
-		Part: plan.GateAsks, File: p.req.ConfigFile,
-		Message: "the gate asks for it: all active cases decide " + strings.Join(rules, " and "),
+	var why []plan.Reason
+	var out report.Quarantines
+	if !p.req.Complete {
+		why = []plan.Reason{{
+			Part: plan.GateAsks, File: p.req.ConfigFile,
+			Message: "the gate asks for it: all active cases decide " + strings.Join(p.req.wholeRules(), " and "),
+		}}
+		out = p.out.quarantined(nil)
 	}
-	out := p.out.quarantined(nil)
 	for i := range p.out.Plan.Rows {
 		row := &p.out.Plan.Rows[i]
 		if row.Action != plan.Reuse || row.Head == nil || row.Head.Skip != "" || row.Known.Decided != nil || out.Entry(names(row)...) != nil {
 			continue
 		}
 		if _, stored := p.out.baseStored[row.BaseDigests.D]; !stored {
-			row.Ask(why)
+			row.Ask(why...)
 		}
 	}
 }
@@ -95,6 +101,9 @@ func (p *Prepared) quarantined(commands []report.Command) report.Quarantines {
 // withoutUnneeded returns the plan without cases that only the gate requested and no
 // longer needs: if nothing is run, and if they are quarantined.
 func (p *Prepared) withoutUnneeded(opts RunOptions) *Prepared {
+	if p.req.Complete {
+		return p
+	}
 	out := p.quarantined(opts.Commands)
 	unneeded := func(r plan.Row) bool {
 		return r.Asked && r.ControlOf == "" && (opts.NotRun != "" || out.Entry(names(&r)...) != nil)

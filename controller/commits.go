@@ -26,10 +26,8 @@ type CommitSides struct {
 	// Ancestor means that Base is the merge base, in a clone that may lack the history.
 	Ancestor bool
 	// Accepted means that head is on a base branch: then its own configuration decides
-	// for it.
+	// for it, and it is judged as a whole, see [Request.Complete].
 	Accepted bool
-	// Complete is the field of the [controller.Request].
-	Complete bool
 	// Unasked is the field of the [controller.Request].
 	Unasked string
 	// Loaded keeps every loaded case, even if it is not judged.
@@ -74,7 +72,7 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 	}
 	head.Branch, head.Subject = c.Branch, c.Repo.Subject(c.Head)
 	req := Request{
-		Head: head, Making: c.Making, Complete: c.Complete, Unasked: c.Unasked, MaxNew: c.MaxNew, Push: c.Push, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
+		Head: head, Making: c.Making, Complete: c.Accepted, Unasked: c.Unasked, MaxNew: c.MaxNew, Push: c.Push, IgnoreBefore: c.IgnoreBefore, Before: c.Before, ConfigFile: c.ConfigFile, Ledger: c.Ledger, LookupEnv: c.LookupEnv,
 		HeadTrust: c.Trust, BaseTrust: ledger.Trust{Level: ledger.LevelBase, Repository: c.Trust.Repository},
 	}
 	if !c.FirstSeen.IsZero() {

@@ -181,7 +181,7 @@ func definition(c *schema.CaseInfo) string {
 // canPlanAffected reports whether planning the affected cases is enough: base is known,
 // and only changed files make cases count as affected.
 func (p *planner) canPlanAffected() bool {
-	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.Complete && !p.req.asks() && len(p.req.Head.Config.Gate.Required) == 0 && !p.req.Head.Config.Gate.BoundsCosts() && p.sameSettings()
+	return p.req.Snapshot != nil && p.req.IgnoreBefore == nil && p.req.Select == nil && len(p.req.Statuses) == 0 && !p.req.All && !p.req.asks() && len(p.req.Head.Config.Gate.Required) == 0 && !p.req.Head.Config.Gate.BoundsCosts() && p.sameSettings()
 }
 
 // planAffected plans the cases that the changed files can affect and counts the rest.
@@ -258,7 +258,7 @@ func (p *planner) sameSettings() bool {
 }
 
 func (p *planner) comparePlan(base *plan.Side, head plan.Side, changed []string) {
-	opts := plan.Options{Always: p.always, Complete: p.req.Complete}
+	opts := plan.Options{Always: p.always}
 	if base != nil {
 		set := setOf(changed)
 		opts.Changed = func(file string) bool { return set[file] }

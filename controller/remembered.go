@@ -22,7 +22,7 @@ var errChanged = errors.New("a definition changed while it was planned")
 
 // canUseRemembered reports whether head can be planned from remembered definitions.
 func (p *planner) canUseRemembered() bool {
-	return p.req.Remembered != nil && !p.lifts() && !p.req.All && !p.req.Complete && p.req.IgnoreBefore == nil && p.req.Fresh == nil && p.req.Before.IsZero() &&
+	return p.req.Remembered != nil && !p.lifts() && !p.req.All && p.req.IgnoreBefore == nil && p.req.Fresh == nil && p.req.Before.IsZero() &&
 		len(p.req.Statuses)+len(p.req.Targets) == 0 && (p.req.Base == nil || p.sameSettings())
 }
 

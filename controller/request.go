@@ -107,7 +107,8 @@ type Request struct {
 	// OtherSandbox plans with the digests of a run whose programs see other files than
 	// the ones of this process: without a sandbox, if this process has one.
 	OtherSandbox bool
-	// Complete also judges unaffected cases without a stored result.
+	// Complete also judges the unaffected cases without a stored verdict. The change is
+	// not the cause of what they show.
 	Complete bool
 	// IgnoreBefore returns the time before which stored results of a case are ignored,
 	// and the reason; such a case counts as affected. A zero time, or a nil func,

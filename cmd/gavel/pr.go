@@ -308,7 +308,7 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 			src.Store = filepath.Join(here.Root(), gitrepo.OwnFolder, "objects.git")
 			return here.Fetch(ctx, src)
 		},
-		Making: c.Making(), Execute: c.Execute, Complete: true,
+		Making: c.Making(), Execute: c.Execute,
 		Login: job.Login(), WebURL: job.WebURL(), RunURL: job.RunURL(repo), Log: c.Note, Clock: c.Clock,
 		Notices: &notify.Sender{URL: c.notified, Transport: c.Notices, Clock: c.Clock},
 		Hint:    "A job that starts for comments follows them. Without such a job, rerun this one: it reads them too.",

@@ -67,8 +67,6 @@ type Options struct {
 	// Always makes a case count as affected whatever its base: --all, and the cases
 	// that the gate requires. It returns the reason, or none.
 	Always func(key string) (Reason, bool)
-	// Complete also judges unaffected cases without a stored result.
-	Complete bool
 }
 
 // Compare compares head with base and determines the action of every case, ignoring
@@ -123,10 +121,8 @@ func compareCase(base *Side, head Side, id string, opts Options) Row {
 				return row
 			}
 		}
+		row.Action = Reuse
 		row.Edited = edited(row.Base, row.Head)
-		if !opts.Complete {
-			row.Action = Reuse
-		}
 	}
 	return row
 }

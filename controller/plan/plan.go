@@ -198,8 +198,8 @@ type Row struct {
 	ControlOf string
 	// Known has the ledger's results for the head's digests.
 	Known Stored
-	// Asked means that the case is judged only for the gate, or as a control: the change
-	// does not affect it, but a rule about all cases, or a lift, needs its verdict.
+	// Asked means that the case is judged although the change does not affect it: as a
+	// part of the whole, for a rule of the gate about all cases, or as a control.
 	Asked bool
 	// Unversioned means that the agent's version is unknown: a stored result of the
 	// case may come from another version.
@@ -281,11 +281,11 @@ func (r *Row) ChangedUnrun() bool {
 	return r.Base == nil || r.Base.Skip != "" && (r.MovedFrom != "" || r.HeadDigests.D != r.BaseDigests.D)
 }
 
-// Ask makes an unaffected case be judged, since the gate needs its verdict. The
-// ledger's results must be known before.
-func (r *Row) Ask(why Reason) {
+// Ask makes an unaffected case be judged for reasons; without one, [Row.Settle] adds what
+// its stored results lack. The ledger's results must be known before.
+func (r *Row) Ask(why ...Reason) {
 	r.Asked, r.Action = true, Run
-	r.Reasons = append(slices.Clip(r.Reasons), why)
+	r.Reasons = slices.Concat(r.Reasons, why)
 }
 
 // Unask undoes [Row.Ask].

@@ -210,7 +210,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 		return found, err
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
-		Repo: at.repo, Making: r.making(), Branch: r.branch, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Complete: r.Complete && r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
+		Repo: at.repo, Making: r.making(), Branch: r.branch, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
 		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, Push: push, MaxNew: r.maxNew(),
 	})
 	if err != nil {

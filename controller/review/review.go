@@ -92,9 +92,6 @@ type Config struct {
 	// OwnOnly leaves other reviews' unpublished items to them. It is set if several
 	// reviews of a repository run at once.
 	OwnOnly bool
-	// Complete judges all cases of a base branch without a stored verdict, and not only
-	// the affected ones.
-	Complete bool
 	// Notices sends what the notify of the deciding gavel.yaml asks for. Defaults to
 	// nothing.
 	Notices *notify.Sender

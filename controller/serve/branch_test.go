@@ -2,10 +2,12 @@ package serve_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // hintPush reports a push to main as the forge does.
@@ -103,5 +105,32 @@ func TestTheFirstCommit(t *testing.T) {
 	w.idle()
 	if w.judged != judged {
 		t.Errorf("it was judged again")
+	}
+}
+
+// TestABranchThatNobodyJudged is judged as a whole, although its last commit changes no case.
+// The commit is not what a failing case fails for.
+func TestABranchThatNobodyJudged(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	again := func(commit string) string {
+		return strings.TrimSpace(gittest.Run(t, w.folder, "-c", "user.name=ada", "-c", "user.email=ada@example.com", "commit-tree", commit+"^{tree}", "-p", commit, "-m", "again"))
+	}
+	w.commits["again"] = again(w.commits["two"])
+	w.commits["once more"] = again(w.commits["again"])
+	w.move("refs/heads/main", "again")
+	w.start()
+	w.idle()
+	if got := w.states("again"); got != "success success" || !slices.Equal(w.agent.asked, []string{"two"}) {
+		t.Errorf("the states are %q, and %q was asked", got, w.agent.asked)
+	}
+	if said := w.says("again"); !strings.Contains(said, "1 of 1 case rerun") || !strings.Contains(said, "score 0.000") {
+		t.Errorf("the status says %q", said)
+	}
+	w.move("refs/heads/main", "once more")
+	w.hintPush()
+	w.idle()
+	if said := w.says("once more"); len(w.agent.asked) != 1 || !strings.Contains(said, "score 0.000") {
+		t.Errorf("after a commit that changes nothing %q was asked: %s", w.agent.asked, said)
 	}
 }

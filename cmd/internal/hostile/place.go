@@ -74,6 +74,8 @@ func newCrowd(s *stage.Stage, dir string) *fixture {
 	p := begin(s, filepath.Join(dir, "crowd"))
 	many := gittest.Bomb{Levels: 3, Names: crowded, Extension: ".json", Blob: p.blob(definition)}
 	p.base = gittest.Graft(p, p.dir, p.base, "040000 tree "+many.Store(p, p.dir)+"\ttest_definitions/many")
+	// A server judges them with the branch, whose last commit changes none.
+	p.base = gittest.Graft(p, p.dir, p.base, "100644 blob "+p.blob("words")+"\tdocs.md")
 	gittest.Run(p, p.dir, "update-ref", "refs/heads/main", p.base)
 	p.add(head{name: fmt.Sprintf("one more than %d definitions", crowded*crowded*crowded+1), green: true},
 		"100644 blob "+p.blob(definition)+"\ttest_definitions/b.json")
