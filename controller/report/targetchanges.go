@@ -26,6 +26,10 @@ type TargetChange struct {
 // target in a way that needs an acceptance.
 const BeforeMerge = "not judged before the merge"
 
+// UntilApproved is in the reason of a case that does not run before somebody approves the
+// head.
+const UntilApproved = "until the head is approved"
+
 // TargetChanges are the changes to the targets.
 type TargetChanges struct {
 	// File is the path of gavel.yaml.

@@ -70,8 +70,8 @@ func (r *Review) suggested(rep *report.Report) []string {
 	var out []string
 	sorted := reporters.Arrange(rep)
 	approval, acceptance := rep.TargetChanges.Waits(rep.Cases)
-	waiting := rep.NotRunReason != "" && !reporters.Unexamined(rep) || approval || report.WaitingFiles(rep.Problems) > 0 || r.approvable() && slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
-		return row.Unrun() && !strings.HasSuffix(*row.Error, report.BeforeMerge)
+	waiting := rep.NotRunReason != "" && !reporters.Unexamined(rep) || approval || report.WaitingFiles(rep.Problems) > 0 || slices.ContainsFunc(rep.Cases, func(row report.Row) bool {
+		return row.Unrun() && strings.Contains(*row.Error, report.UntilApproved)
 	})
 	if waiting && !r.approved && r.Unapprovable() == "" {
 		out = append(out, "/gavel approve "+r.head)

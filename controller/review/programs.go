@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/plan"
+	"github.com/gavel-evals/gavel/controller/report"
 )
 
 // making returns how programs run that make parts of the definitions of a head.
@@ -30,7 +31,7 @@ func (r *Review) untilAllowed(ctx context.Context, starts func() bool) (until st
 		return "", false
 	}
 	if r.approvable() {
-		until = " until the head is approved"
+		until = " " + report.UntilApproved
 	}
 	// Another process that judges cases of this head knows the answer, and decides as
 	// this one did, whatever is stored by then.

@@ -84,6 +84,9 @@ func TestSuggested(t *testing.T) {
 	blocked := report.Report{
 		Cases: []report.Row{{Key: "a", Verdict: &fail, Class: &regression}}, Gate: report.Gate{Result: report.GateFail},
 	}
+	unrun := func(why string) report.Report {
+		return report.Report{Cases: []report.Row{{Key: "a", Error: &why}}, Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}, NotRun: 1}}
+	}
 	const approve, help = "/gavel approve h", "/gavel help"
 	for _, tt := range []struct {
 		name   string
@@ -98,6 +101,8 @@ func TestSuggested(t *testing.T) {
 		{"not run, and approved", Review{follows: true, approved: true}, report.Report{NotRunReason: "a fork"}, []string{help}},
 		{"not run, and the operator forbids it", Review{follows: true, Config: Config{Forks: ForksPlan}}, report.Report{NotRunReason: "a fork"}, []string{help}},
 		{"cases were not run", Review{follows: true}, report.Report{Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}, NotRun: 1}}, []string{"/gavel rerun errors", help}},
+		{"cases were not run, since their target is down", Review{follows: true}, unrun("not run: target bot is down: 10 calls in a row failed"), []string{"/gavel rerun errors", help}},
+		{"cases were not run, since they wait for an approval", Review{follows: true}, unrun("not run: it starts a program, and bot.sh is changed here: programs run as base has them until the head is approved, since mona, who pushed it, is a bot"), []string{approve, "/gavel rerun errors", help}},
 		{"an error", Review{follows: true}, report.Report{Cases: []report.Row{{Key: "a", Error: &why, Verdict: &broken}}, Summary: report.Summary{Verdicts: report.Verdicts{Error: 1}}}, []string{"/gavel rerun errors", help}},
 		{"blocked", Review{follows: true}, blocked, []string{"/gavel rerun failed", "/gavel accept <case> <reason>", "/gavel explain <case>", help}},
 	} {
