@@ -15,24 +15,28 @@ func NewGateSettings(g config.Gate) GateSettings {
 // if there are none.
 func NewTargetChanges(file string, c config.TargetChanges) *TargetChanges {
 	out := TargetChanges{File: file}
-	for _, change := range c.Judged {
+	for _, change := range withoutFollowers(c.Judged) {
 		out.Judged = append(out.Judged, TargetChange{Target: change.Target, Says: change.String(), File: change.File})
 	}
-	all := slices.Concat(c.Refused, c.Accepted)
-	for _, change := range all {
-		// The judge takes the roles without a target.
-		byJudge := slices.ContainsFunc(all, func(j config.TargetChange) bool {
-			return j.Setting == "roles.judge" && j.Target == "" && j.Was == change.Was && j.Is == change.Is
-		})
-		if byJudge && change.Target == "" && change.Setting != "roles.judge" {
-			continue
-		}
+	for _, change := range withoutFollowers(slices.Concat(c.Refused, c.Accepted)) {
 		out.Refused = append(out.Refused, TargetChange{Target: change.Target, Says: change.String(), File: change.File, Approvable: change.Data})
 	}
 	if len(out.Judged)+len(out.Refused) == 0 {
 		return nil
 	}
 	return &out
+}
+
+// withoutFollowers leaves out the changes of roles that change as the judge does: the judge
+// takes the roles without a target.
+func withoutFollowers(changes []config.TargetChange) []config.TargetChange {
+	const judge = "roles.judge"
+	byJudge := func(change config.TargetChange) bool {
+		return change.Target == "" && change.Setting != judge && slices.ContainsFunc(changes, func(j config.TargetChange) bool {
+			return j.Setting == judge && j.Target == "" && j.Was == change.Was && j.Is == change.Is
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(changes), byJudge)
 }
 
 // judgedOf returns the changes of targets if head's configuration decides: all are judged.

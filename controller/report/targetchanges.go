@@ -49,8 +49,8 @@ type TargetChanges struct {
 	// Errors counts the cases of those targets that have no verdict now, which nothing is
 	// known about.
 	Errors int `json:"errors,omitempty"`
-	// Tokens is the ratio of those cases' tokens at head to their tokens at base; null
-	// if unknown.
+	// Tokens is the ratio of the tokens that answers of those cases took at head to the
+	// tokens at base; null if unknown.
 	Tokens *float64 `json:"tokens,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func (c *TargetChanges) count(r *Report, pairs []pair) {
 	if c == nil || len(c.Judged) == 0 {
 		return
 	}
-	var was, is int64
+	var was, is float64
 	for i, p := range pairs {
 		row := &r.Cases[i]
 		if !slices.ContainsFunc(c.Judged, func(t TargetChange) bool { return t.Target == row.Target || t.Target == "" }) {
@@ -123,23 +123,14 @@ func (c *TargetChanges) count(r *Report, pairs []pair) {
 		if row.Error != nil {
 			c.Errors++
 		}
-		if judged(p.head) && judged(p.base) {
-			was, is = was+p.base.tokens(), is+p.head.tokens()
+		if p.isAskedAgain() {
+			was, is = was+p.base.took(quantities[quantityTokens]), is+p.head.took(quantities[quantityTokens])
 		}
 	}
 	if was > 0 && is > 0 {
-		share := float64(is) / float64(was)
+		share := is / was
 		c.Tokens = &share
 	}
-}
-
-// tokens returns the tokens spent on judging the case, in this run or when it was
-// stored.
-func (o *Outcome) tokens() int64 {
-	if o.Reused {
-		return o.Saved.Tokens()
-	}
-	return o.Usage.Tokens()
 }
 
 // notices names the changes that were not used in judging.

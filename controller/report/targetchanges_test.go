@@ -1,12 +1,15 @@
 package report_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/confirm"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/reporttest"
 )
 
@@ -32,6 +35,35 @@ func TestTheLineOfTargetChanges(t *testing.T) {
 		if got := tt.changes.Line(); got != tt.want {
 			t.Errorf("the line of %+v is %q, want %q", tt.changes, got, tt.want)
 		}
+	}
+}
+
+// TestTokensOfTargetChanges counts the tokens of answers: what reruns and judges took in this run
+// counts on neither side.
+func TestTokensOfTargetChanges(t *testing.T) {
+	s := asked([]float64{1, 1}, []float64{1, 1})
+	for key, o := range s.In.Head {
+		taking(s.In.Head, key, 1, 40) // of 100 at base
+		o = s.In.Head[key]
+		o.Usage = verdict.Usage{Calls: 9, InputTokens: 5000}
+		s.In.Head[key] = o
+	}
+	s.In.Config.Targets = &report.TargetChanges{Judged: []report.TargetChange{{Says: "model old → new"}}}
+	if got, want := report.Compare(s.In).TargetChanges.Line(), "model old → new: no verdict changed, tokens −60 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRolesThatFollowTheJudge are not named, at whichever door.
+func TestRolesThatFollowTheJudge(t *testing.T) {
+	swap := func(role, is string) config.TargetChange {
+		return config.TargetChange{Setting: "roles." + role, Was: "old", Is: is}
+	}
+	all := []config.TargetChange{swap("claude editor", "new"), swap("extractor", "new"), swap("judge", "new"), swap("simulator", "other")}
+	want := []report.TargetChange{{Says: "roles.judge old → new"}, {Says: "roles.simulator old → other"}}
+	got := report.NewTargetChanges("gavel.yaml", config.TargetChanges{Judged: all, Refused: all})
+	if !slices.Equal(got.Judged, want) || !slices.Equal(got.Refused, want) {
+		t.Errorf("judged %v, refused %v, want %v", got.Judged, got.Refused, want)
 	}
 }
 
