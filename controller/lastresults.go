@@ -26,25 +26,27 @@ var onlyResults = []string{onlyFailed, onlyErrors, onlyFlaky}
 // mostRecalled bounds the number of runs searched for the last one.
 const mostRecalled = 5000
 
-// lastResults returns the cases with one of the results in the newest run of a head that is
+// recallPage is how many runs are read at once to find the last one.
+const recallPage = 50
+
+// lastResults returns the cases with one of the results in the newest run of a checkout that is
 // stored without a repository, as a working tree's runs are. The error is a [*SelectionMistake]
 // if a word is unknown or there is no run, else the ledger's.
-func lastResults(ctx context.Context, store *ledger.Ledger, head string, ways []string) (func(*schema.CaseInfo) bool, error) {
+func lastResults(ctx context.Context, store *ledger.Ledger, head Checkout, ways []string) (func(*schema.CaseInfo) bool, error) {
 	for _, way := range ways {
 		if !slices.Contains(onlyResults, way) {
 			hint := cmp.Or(suggest.DidYouMean(way, onlyResults), "write one of "+strings.Join(onlyResults, ", "))
 			return nil, mistake("--only %q is not known; %s", way, hint)
 		}
 	}
-	runs, err := store.Runs(ctx, mostRecalled)
+	id, err := lastRun(ctx, store, head)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.Head == head && r.Repository == "" })
-	if at < 0 {
+	if id == "" {
 		return nil, mistake("--only: no run of the working tree is stored yet; start gavel run first")
 	}
-	run, err := store.Run(ctx, runs[at].ID)
+	run, err := store.Run(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +61,35 @@ func lastResults(ctx context.Context, store *ledger.Ledger, head string, ways []
 		}
 	}
 	return func(c *schema.CaseInfo) bool { return keys[c.Key] }, nil
+}
+
+// lastRun returns the id of the newest run of a checkout's branch, or of any other branch if
+// this one has none: linked working trees share a ledger, and a new branch begins with the
+// results of the one before. It returns "" if there is none.
+func lastRun(ctx context.Context, store *ledger.Ledger, head Checkout) (newest string, err error) {
+	for skip := 0; skip < mostRecalled; skip += recallPage {
+		runs, _, err := ledger.PageRuns(ctx, store, "", ledger.RunPage{Skip: skip, Limit: recallPage})
+		if err != nil {
+			return "", err
+		}
+		for _, r := range runs {
+			if r.Head != head.Commit || r.Repository != "" {
+				continue
+			}
+			of, err := report.Decode(r.Report)
+			if err != nil {
+				return "", fmt.Errorf("read the report of run %s: %w", r.ID, err)
+			}
+			if of.Branch == head.Branch {
+				return r.ID, nil
+			}
+			newest = cmp.Or(newest, r.ID)
+		}
+		if len(runs) < recallPage {
+			break
+		}
+	}
+	return newest, nil
 }
 
 func rowEnded(row *report.Row, way string) bool {

@@ -60,7 +60,7 @@ func (s *Selection) Request(ctx context.Context, req *Request) (chosen *Choice, 
 	chosen, req.Lift = s.Choose(), s.Lift
 	req.Select, req.Statuses, req.All, req.Repeat = chosen.Func(), s.Statuses, s.All || s.Repeat > 0, s.Repeat
 	if len(s.Only) > 0 {
-		last, err := lastResults(ctx, req.Ledger, req.Head.Commit, s.Only)
+		last, err := lastResults(ctx, req.Ledger, req.Head, s.Only)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -60,13 +61,48 @@ func (c ledgerApp) gc(ctx context.Context, w *workspace, l *ledger.Ledger, f gcF
 	return c.PrintOr(out, out.Text())
 }
 
+// otherTrees opens the other working trees of the repository, which share its ledger. The
+// caller closes them, also after an error.
+func (c ledgerApp) otherTrees(w *workspace) (trees []*workspace, err error) {
+	roots, err := w.Repo.OtherRoots()
+	for _, root := range roots {
+		other := *c.App
+		other.Dir = root
+		t, err := other.Workspace()
+		if err != nil {
+			return trees, err
+		}
+		trees = append(trees, t)
+	}
+	return trees, err
+}
+
 // liveDigests returns the digests that bases and open pull requests need.
 func (c ledgerApp) liveDigests(ctx context.Context, w *workspace, l *ledger.Ledger, roots maintenance.Roots) (_ []plan.Digests, err error) {
 	roots.Repo, roots.Ledger, roots.ConfigFile, roots.LookupEnv = w.Repo, l, c.ConfigFile, c.LookupEnv
 	if roots.Head, err = c.Worktree(w); err != nil {
 		return nil, err
 	}
-	store := filepath.Join(w.Repo.Root(), gitrepo.OwnFolder, "objects.git")
+	others, err := c.otherTrees(w)
+	defer func() {
+		for _, t := range others {
+			err = errors.Join(err, t.Close())
+		}
+	}()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range others {
+		head, err := c.Worktree(t)
+		if err != nil {
+			return nil, fmt.Errorf("the verdicts of the working tree %s are kept, too, and it cannot be read: %w", t.Repo.Root(), err)
+		}
+		roots.Linked = append(roots.Linked, head)
+		if commit, err := t.Repo.Resolve(ctx, "HEAD"); err == nil { // else it has no commit
+			roots.Bases = append(roots.Bases, commit)
+		}
+	}
+	store := filepath.Join(w.Repo.MainRoot(), gitrepo.OwnFolder, "objects.git")
 	if _, err := os.Stat(store); err == nil {
 		if roots.Fetched, err = gitrepo.Open(store); err != nil {
 			return nil, err

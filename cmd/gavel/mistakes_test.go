@@ -98,7 +98,7 @@ var mistakes = []mistake{
 		args: "validate", code: exitUsage, says: []string{"gavel.yaml:3:37: error: `headers` means nothing to provider openai; it is a field of http"}},
 	{name: "gavel.yml", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "run", code: exitUsage,
 		says: []string{"gavel.yml:1:1: error", "rename it: git mv gavel.yml gavel.yaml"}},
-	{name: "gavel.yml in a plan", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "plan", says: []string{"git mv gavel.yml gavel.yaml"}},
+	{name: "gavel.yml in a plan", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "plan", code: exitUsage, says: []string{"git mv gavel.yml gavel.yaml"}},
 	{name: "gavel.yml in validate", files: map[string]string{"gavel.yaml": "", "gavel.yml": mistakeConfig}, args: "validate", code: exitUsage, says: []string{"git mv gavel.yml gavel.yaml"}},
 	{name: "no gavel.yaml", files: map[string]string{"gavel.yaml": ""}, args: "run", code: exitUsage, says: []string{"no targets are configured in gavel.yaml: the file does not exist", "run gavel init"}},
 	{name: "no judge", files: map[string]string{mistakeFile: "evalcases:\n  - {id: a, input: hi, expected_outcome: It greets.}\n"},

@@ -305,7 +305,7 @@ func (c prApp) reviewing(here *gitrepo.Repository, store *ledger.Ledger, client 
 		// A job's shallow checkout lacks the history of both sides.
 		Fetch: func(ctx context.Context, src gitrepo.Source) (*gitrepo.Repository, []string, error) {
 			src.Token = gitrepo.Constant(c.Env("GITHUB_TOKEN"))
-			src.Store = filepath.Join(here.Root(), gitrepo.OwnFolder, "objects.git")
+			src.Store = filepath.Join(here.MainRoot(), gitrepo.OwnFolder, "objects.git")
 			return here.Fetch(ctx, src)
 		},
 		Making: c.Making(), Execute: c.Execute,

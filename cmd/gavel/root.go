@@ -132,7 +132,7 @@ func rootCommand(a *App) *cobra.Command {
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout instead of text")
 	flags.BoolVar(&a.Strict, "strict", false, "treat warnings and notes as errors")
 	flags.StringVar(&a.ConfigFile, "config", defaultConfig, "configuration, relative to the repository root, such as ci/gavel.yaml")
-	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+databaseVariable+", else .gavel/ledger.db in the repository root)")
+	flags.StringVar(&a.LedgerFile, "ledger", "", "ledger file, such as /var/cache/gavel.db (default: the PostgreSQL database of "+databaseVariable+", else .gavel/ledger.db in the root of the repository's main working tree)")
 	root.AddCommand(
 		initCommand(a), newCommand(a), tryCommand(a), importCommand(a), exportCommand(a),
 		validateCommand(a), listCommand(a), planCommand(a), runCommand(a), watchCommand(a), explainCommand(a), statusCommand(a), historyCommand(a), flakyCommand(a), powerCommand(a), diffCommand(a), uiCommand(a), ledgerCommand(a),

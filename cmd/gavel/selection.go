@@ -40,7 +40,7 @@ func (s *selection) Bind(cmd *cobra.Command) {
 	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
 	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
 	f.Var((*repeatValue)(&s.Repeat), "repeat", "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
-	f.StringSliceVar(&s.Only, "only", nil, "only cases that failed, ended in an error or were flaky in the last run of the working tree, such as failed,errors")
+	f.StringSliceVar(&s.Only, "only", nil, "only cases that failed, ended in an error or were flaky in the last run of the working tree's branch, such as failed,errors")
 	f.StringSliceVar(&s.Tags, "tag", nil, "only cases with one of these tags, such as red-team,slow")
 	f.StringSliceVar(&s.Difficulties, "difficulty", nil, "only cases of these difficulties, such as hard")
 	f.StringSliceVar(&s.Statuses, "status", nil, "only cases with these statuses, including inactive ones, such as draft (default: all statuses, judging only active cases)")

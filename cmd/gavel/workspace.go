@@ -315,14 +315,14 @@ func (a *App) OpenLedger(ctx context.Context, w *workspace) (*ledger.Ledger, err
 	return store, nil
 }
 
-// LedgerPath returns the path of the ledger: in the repository's own folder, unless
-// another file or a database is named. The error is a mistake in the name.
+// LedgerPath returns the path of the ledger: in the folder of the main working tree, which
+// linked ones share, unless another file or a database is named. The error is a mistake in the name.
 func (a *App) LedgerPath(ctx context.Context, w *workspace) (string, error) {
 	if err := a.checkName(); err != nil {
 		return "", err
 	}
 	if a.LedgerFile == "" && a.Env(databaseVariable) == "" {
-		if _, err := gitrepo.MakeOwnFolder(ctx, w.Repo); err != nil {
+		if err := gitrepo.MakeMainFolder(ctx, w.Repo); err != nil {
 			return "", err
 		}
 	}
@@ -341,11 +341,11 @@ func (a *App) checkName() error {
 	return err
 }
 
-// usualLedger is the default path of a repository's ledger.
+// usualLedger is the default path of a repository's ledger in its main working tree.
 const usualLedger = gitrepo.OwnFolder + "/ledger.db"
 
 // LedgerAt returns the path of the ledger, which may not exist, or the address of its
 // database.
 func (a *App) LedgerAt(w *workspace) string {
-	return cmp.Or(a.LedgerFile, a.Env(databaseVariable), filepath.Join(w.Repo.Root(), filepath.FromSlash(usualLedger)))
+	return cmp.Or(a.LedgerFile, a.Env(databaseVariable), filepath.Join(w.Repo.MainRoot(), filepath.FromSlash(usualLedger)))
 }

@@ -19,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -117,6 +118,47 @@ func (r *Repository) Root() string {
 		return r.gitIn
 	}
 	return r.root
+}
+
+// MainRoot returns the root of the main working tree if this one is linked to it, as git
+// worktree add does, or the bare repository that it is linked to. Otherwise it returns Root.
+func (r *Repository) MainRoot() string {
+	common, err := commonDir(r.gitIn)
+	if err != nil || common == r.gitIn {
+		return r.Root()
+	}
+	if main, err := locate(filepath.Dir(common)); err == nil && main.git == common {
+		return main.work
+	}
+	return common
+}
+
+// OtherRoots returns the roots of the other working trees of the repository. Trees that were
+// deleted without git are left out.
+func (r *Repository) OtherRoots() ([]string, error) {
+	common, err := commonDir(r.gitIn)
+	if err != nil {
+		return nil, err
+	}
+	roots := []string{r.MainRoot()}
+	if main, err := locate(roots[0]); err != nil || main.work == "" {
+		roots = nil // it is bare
+	}
+	const linked = "worktrees"
+	entries, err := os.ReadDir(filepath.Join(common, linked))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing the working trees: %w", err)
+	}
+	for _, e := range entries {
+		dot, err := pointer(filepath.Join(common, linked, e.Name(), "gitdir"), "")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(dot); err == nil {
+			roots = append(roots, filepath.Dir(dot))
+		}
+	}
+	return slices.DeleteFunc(roots, func(root string) bool { return root == r.Root() }), nil
 }
 
 // Has reports whether there is an object of this name, 40 hex digits.

@@ -38,6 +38,20 @@ func MakeOwnFolder(ctx context.Context, repo *Repository) (string, error) {
 	return dir, nil
 }
 
+// MakeMainFolder is [MakeOwnFolder] in the main working tree, which the linked ones share.
+func MakeMainFolder(ctx context.Context, repo *Repository) (err error) {
+	if repo.MainRoot() != repo.Root() {
+		main, err := Open(repo.MainRoot())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, main.Close()) }()
+		repo = main
+	}
+	_, err = MakeOwnFolder(ctx, repo)
+	return err
+}
+
 // unwritable adds the repair for an unwritable folder.
 func unwritable(err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {

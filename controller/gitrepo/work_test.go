@@ -149,6 +149,9 @@ func TestOpen(t *testing.T) {
 		if r.Root() != test.root {
 			t.Errorf("%s: Root = %s; want %s", test.name, r.Root(), test.root)
 		}
+		if test.name == "linked worktree" && r.MainRoot() != root || test.name != "linked worktree" && r.MainRoot() != r.Root() {
+			t.Errorf("%s: MainRoot = %s", test.name, r.MainRoot())
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}

@@ -28,7 +28,9 @@ type Roots struct {
 	// Head is the working tree. States without a usable configuration are read with its
 	// configuration.
 	Head controller.Checkout
-	Repo *gitrepo.Repository
+	// Linked are the other working trees, which share the ledger.
+	Linked []controller.Checkout
+	Repo   *gitrepo.Repository
 	// Fetched is the repository fetched for pull requests, or nil.
 	Fetched *gitrepo.Repository
 	Ledger  *ledger.Ledger
@@ -58,7 +60,7 @@ func (e *MissingError) Error() string { return e.message }
 func (e *MissingError) Unwrap() error { return e.err }
 
 // LiveDigests returns the digests that garbage collection must keep: the working
-// tree's, the bases', and both sides' of every pull request that may be open.
+// trees', the bases', and both sides' of every pull request that may be open.
 func (r Roots) LiveDigests(ctx context.Context) ([]plan.Digests, error) {
 	bases, err := r.bases(ctx)
 	if err != nil {
@@ -68,21 +70,28 @@ func (r Roots) LiveDigests(ctx context.Context) ([]plan.Digests, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, err := r.cases(ctx, r.Head)
-	if err != nil {
-		return nil, err
+	var heads []cases
+	var all []plan.Digests
+	for _, s := range append([]controller.Checkout{r.Head}, r.Linked...) {
+		head, err := r.cases(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		heads, all = append(heads, head), append(all, head.needed...)
 	}
-	all := head.needed
 	for _, b := range bases {
 		base, err := r.cases(ctx, b)
 		if err != nil {
 			return nil, err
 		}
-		further, err := remeasure.Stored(ctx, r.Ledger, head.digests, base.digests)
-		if err != nil {
-			return nil, err
+		all = append(all, base.needed...)
+		for _, head := range heads {
+			further, err := remeasure.Stored(ctx, r.Ledger, head.digests, base.digests)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, further...)
 		}
-		all = slices.Concat(all, base.needed, further)
 	}
 	for _, sides := range pulls {
 		needed, err := r.pull(ctx, sides)
