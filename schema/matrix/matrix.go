@@ -360,12 +360,23 @@ func (c *compiler) readProviders() []provider {
 		c.Fail("wrong-type", "`"+field+"` must be a name or a list of names", "write the names of targets in gavel.yaml, or of their aliases", field)
 	}
 	if against := c.Settings.Against; against != "" {
-		return []provider{{target: against, id: against}}
+		return []provider{as(all, against)}
 	}
 	if len(c.strangers) == len(all) {
 		c.Problems = append(c.Problems, c.strangers...)
 	}
 	return c.distinct(all, field)
+}
+
+// as returns the provider that is a target, with its name and settings and for all prompts.
+func as(all []provider, target string) provider {
+	i := slices.IndexFunc(all, func(p provider) bool { return p.target == target })
+	if i < 0 {
+		return provider{target: target, id: target}
+	}
+	p := all[i]
+	p.prompts = nil
+	return p
 }
 
 // distinct leaves out providers that are the target of an earlier one: their cases
