@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
@@ -197,8 +198,9 @@ func (w *promptfooWriter) add(c *report.Row) {
 	if out.TestCase.Assert == nil {
 		out.TestCase.Assert = []schema.RowAssertion{}
 	}
-	out.TestIdx = ordinal(w.tests, c.File+"\x00"+from.Test)
-	out.PromptIdx = ordinal(w.prompts, c.File+"\x00"+from.Label+raw+"\x00"+c.Target)
+	definition := definitionOf(c)
+	out.TestIdx = ordinal(w.tests, definition+"\x00"+from.Test)
+	out.PromptIdx = ordinal(w.prompts, definition+"\x00"+from.Label+raw+"\x00"+c.Target)
 	if out.PromptIdx == len(w.doc.Results.Prompts) {
 		w.doc.Results.Prompts = append(w.doc.Results.Prompts, promptfooPrompt{
 			Raw: raw, Label: out.Prompt.Label, ID: id, Provider: c.Target, Metrics: &promptfooTotals{NamedScores: map[string]float64{}},
@@ -207,6 +209,12 @@ func (w *promptfooWriter) add(c *report.Row) {
 	out.grade(c, from)
 	w.count(&out)
 	w.doc.Results.Results = append(w.doc.Results.Results, out)
+}
+
+// definitionOf returns the definition in the key of a case, whose prompts also the tests in
+// its tables and other files are run with.
+func definitionOf(c *report.Row) string {
+	return c.Key[:max(0, strings.LastIndexByte(c.Key, '#'))]
 }
 
 // ordinal returns the number of a name; a new name gets the next one.

@@ -29,6 +29,7 @@ func TestPromptfoo(t *testing.T) {
 	broken := of("m#b/p", nil)
 	broken.Error = &down
 	broken.Result.Row = &schema.Row{Test: "b", Label: "p", Prompt: "{{q}}"}
+	broken.File = "tests/more.csv" // of the same definition
 	other := of("x", &pass)
 	other.Dialect = schema.DialectDomain
 	r := &report.Report{Run: "r1", Cases: []report.Row{first, broken, of("m#gone", &pass), of("m#off", &skipped), other}}
