@@ -297,7 +297,7 @@ func (e *execution) collectAll(batches []jobBatch, outcomes [][]run.Outcome) (co
 func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
 	complete = true
 	for i, o := range outcomes {
-		out := report.Outcome{Result: o.Result, Usage: o.Spent, Effort: o.Effort, Duration: o.Duration, Unrun: o.Unrun, Failed: o.Fault.At, Retry: o.Fault.Retry}
+		out := report.Outcome{Result: o.Result, Usage: o.Spent, Saved: o.Saved, Effort: o.Effort, Duration: o.Duration, Unrun: o.Unrun, Failed: o.Fault.At, Retry: o.Fault.Retry}
 		out.EffortUSD = run.EffortCost(o.Effort, b.side.Config.Targets[b.jobs[i].Target].Price)
 		if o.Stopped {
 			out.Unrun = o.Result.Reason

@@ -78,7 +78,7 @@ func conformance(t *testing.T, b backend) {
 		{"parts", testParts},
 		{"shared parts", testSharedParts},
 		{"journal", testJournal},
-		{"journal by trust", testJournalTrust},
+		{"journal by trust", testJournalTrust}, {"answers to a question", testAnswer}, {"answers of a history", testAnswerHistory},
 		{"runs", testRuns},
 		{"outbox", testOutbox},
 		{"two at once", testTwoAtOnce},

@@ -146,8 +146,8 @@ var importSteps = []string{
 		SELECT d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id, parts, commit_id FROM base.verdicts
 		WHERE ns = '' AND e IN fresh ON CONFLICT DO NOTHING`,
 	// Calls are read in their order, since the calls of two runs must not mix.
-	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
-		SELECT digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created FROM base.calls
+	`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
+		SELECT digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question FROM base.calls
 		WHERE ns = '' AND digest NOT IN (SELECT digest FROM main.calls WHERE ns = '')`,
 	`INSERT INTO histories (j, since) SELECT j, since FROM base.histories WHERE true ON CONFLICT DO NOTHING`,
 	`DROP TABLE fresh`,

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -24,6 +26,9 @@ type CallKey struct {
 type Call struct {
 	Key           CallKey
 	RequestDigest string
+	// Question is the same for calls that ask the same model the same about the same sample,
+	// see [Ledger.Answer]. Calls returns none.
+	Question string
 	// Request and Reply are JSON, scrubbed of secrets.
 	Request []byte
 	Reply   []byte
@@ -45,7 +50,7 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 	if c.Lease != nil {
 		err = callRow{
 			Digest: c.Key.Digest, Ordinal: c.Key.Ordinal, Seq: c.Key.Seq, Namespace: trust.namespace(), Level: int(trust.Level), Attempt: c.Key.Attempt,
-			Role: c.Key.Role, RequestDigest: c.RequestDigest, Request: c.Request, Reply: c.Reply, Created: c.At.UnixMilli(),
+			Role: c.Key.Role, RequestDigest: c.RequestDigest, Question: questionKey(c.Question), Request: c.Request, Reply: c.Reply, Created: c.At.UnixMilli(),
 		}.Store(ctx, l.store, c.Lease.epoch)
 	}
 	if !errors.Is(err, store.ErrRefused) {
@@ -56,14 +61,14 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		if c.Lease != nil {
 			epoch = c.Lease.epoch
 		}
-		stored, err := t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
-			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11
+		stored, err := t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?13
 			WHERE CAST(?12 AS BIGINT) IS NULL OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
-				request = excluded.request, reply = excluded.reply, created = excluded.created`,
+				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question`,
 			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
-			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), epoch)
+			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), epoch, questionKey(c.Question))
 		if err != nil || stored > 0 {
 			return err
 		}
@@ -95,6 +100,36 @@ func (l *Ledger) Calls(ctx context.Context, scope Scope, digest string, ordinal 
 		WHERE digest = ? AND ordinal = ? AND ns IN ('', ?) AND created >= ? ORDER BY seq, ns DESC`,
 		digestBytes(digest), ordinal, scope.Namespace(), scope.notBefore())
 	return found, l.store.Fault("read the calls of "+digest, err)
+}
+
+// questionKey returns what is stored of a question: the first 8 bytes of its SHA-256, and nil
+// for none.
+func questionKey(question string) any {
+	if question == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(question))
+	return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // all 64 bits are the key
+}
+
+// Answer returns the newest call that the scope may use with a question and the digest of its
+// request, whatever judgement made it; a pull request's own go before base's. It returns
+// nothing that is older than a history which restarted, see [BeginHistories].
+func (l *Ledger) Answer(ctx context.Context, scope Scope, question, request string) (c Call, found bool, err error) {
+	if scope.Nothing || question == "" {
+		return c, false, nil
+	}
+	err = l.store.Each(ctx, func(rows *sql.Rows) error {
+		var at int64
+		err := rows.Scan((*digestColumn)(&c.Key.Digest), &c.Key.Ordinal, &c.Key.Seq, &c.Key.Role, &c.Key.Attempt, &c.Request, &c.Reply, &at)
+		c.RequestDigest, c.Question, c.At, found = request, question, time.UnixMilli(at).UTC(), true
+		return err
+	}, `SELECT digest, ordinal, seq, role, attempt, request, reply, created FROM calls c
+		WHERE question = ?1 AND request_digest = ?2 AND ns IN ('', ?3) AND created >= ?4 AND NOT EXISTS (
+			SELECT 1 FROM calls same JOIN histories h ON h.j = same.digest WHERE same.question = ?1 AND h.since > c.created)
+		ORDER BY ns DESC, created DESC, id DESC LIMIT 1`,
+		questionKey(question), digestBytes(request), scope.Namespace(), scope.notBefore())
+	return c, found, l.store.Fault("look for the reply to a judge's question", err)
 }
 
 // DropCalls removes the call at the key and all later ones of its sample that were

@@ -29,27 +29,33 @@ func sumOf(digest string) []byte {
 	return sum
 }
 
-// oldEntries are rows as the first three versions of the tables had them: digests were
-// texts. The lease has ended, and an epoch after it was given.
+// oldEntries are rows as earlier versions of the tables had them: in the first three, digests
+// were texts. The lease has ended, and an epoch after it was given.
 func oldEntries(version int, d plan.Digests) []string {
+	sum := func(digest string) string {
+		if version > 3 {
+			return "unhex('" + digest + "')"
+		}
+		return "'" + digest + "'"
+	}
 	blob := func(text string) string { return "CAST('" + text + "' AS BLOB)" }
 	const passed = `{"result":{"verdict":"pass","score":1,"samples":1},"usage":{"calls":1},"duration_ns":5,"samples":1}`
 	judged := `{"sample":{"ordinal":0,"measurements":[]},"usage":{"calls":0}}`
 	entries := []string{
-		fmt.Sprintf("INSERT INTO samples (id, e, ordinal, ns, level, duration, created) VALUES (7, '%s', 0, '', 3, 5, 1000)", d.E),
+		fmt.Sprintf("INSERT INTO samples (id, e, ordinal, ns, level, duration, created) VALUES (7, %s, 0, '', 3, 5, 1000)", sum(d.E)),
 		"INSERT INTO transcripts (sample, body) VALUES (7, " + blob(`{"messages":[{"role":"assistant","content":"yes"}]}`) + ")",
-		fmt.Sprintf("INSERT INTO judgements (id, j, sample, ns, level, body, created) VALUES (3, '%s', 7, '', 3, %s, 1000)", d.J, blob(judged)),
+		fmt.Sprintf("INSERT INTO judgements (id, j, sample, ns, level, body, created) VALUES (3, %s, 7, '', 3, %s, 1000)", sum(d.J), blob(judged)),
 		fmt.Sprintf(`INSERT INTO verdicts (id, d, last, ns, level, e, j, verdict, score, samples, body, oldest, created, case_id)
-			VALUES (4, '%s', 0, '', 3, '%s', '%s', 'pass', 1, 1, %s, 1000, 1000, 'case')`, d.D, d.E, d.J, blob(passed)),
+			VALUES (4, %s, 0, '', 3, %s, %s, 'pass', 1, 1, %s, 1000, 1000, 'case')`, sum(d.D), sum(d.E), sum(d.J), blob(passed)),
 		fmt.Sprintf(`INSERT INTO calls (id, digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
-			VALUES (9, '%s', 0, 0, '', 3, 'target', 0, '%s', %s, %s, 1000)`, d.E, d.J, blob(`{"ask":1}`), blob(`{"say":2}`)),
-		fmt.Sprintf("INSERT INTO leases (epoch, digest, ns, owner, until) VALUES (5, '%s', '', 'gone', 1)", d.E),
+			VALUES (9, %s, 0, 0, '', 3, 'target', 0, %s, %s, %s, 1000)`, sum(d.E), sum(d.J), blob(`{"ask":1}`), blob(`{"say":2}`)),
+		fmt.Sprintf("INSERT INTO leases (epoch, digest, ns, owner, until) VALUES (5, %s, '', 'gone', 1)", sum(d.E)),
 		"INSERT INTO claims (seq, epoch, account, calls, tokens, usd) VALUES (1, 5, 'day', 1, 2, 3)",
-		fmt.Sprintf("INSERT INTO wanted (run, digest) VALUES ('gone', '%s')", d.E),
-		fmt.Sprintf("INSERT INTO histories (j, since) VALUES ('%s', 2000)", d.J),
+		fmt.Sprintf("INSERT INTO wanted (run, digest) VALUES ('gone', %s)", sum(d.E)),
+		fmt.Sprintf("INSERT INTO histories (j, since) VALUES (%s, 2000)", sum(d.J)),
 	}
 	if version > 1 {
-		entries = append(entries, fmt.Sprintf("INSERT INTO failures (e, ns, source, symptom, retry, created) VALUES ('%s', '', 'bot', 's', 1, 1000)", d.E))
+		entries = append(entries, fmt.Sprintf("INSERT INTO failures (e, ns, source, symptom, retry, created) VALUES (%s, '', 'bot', 's', 1, 1000)", sum(d.E)))
 	}
 	return entries
 }
@@ -97,7 +103,7 @@ var postgresBytes = strings.NewReplacer("CAST('", "convert_to('", "' AS BLOB)", 
 // TestAnOlderLedger gets the tables that it lacks when it is opened, and what it has is
 // found under the same digests.
 func TestAnOlderLedger(t *testing.T) {
-	for version := 1; version <= 3; version++ {
+	for version := 1; version <= 4; version++ {
 		for driver, path := range map[string]string{"sqlite": filepath.Join(t.TempDir(), "ledger.db"), "pgx": postgrestest.URL(t)} {
 			t.Run(fmt.Sprintf("%s %d", driver, version), func(t *testing.T) {
 				d := digestsOf("case")
@@ -119,6 +125,9 @@ func TestAnOlderLedger(t *testing.T) {
 				calls, err := l.Calls(t.Context(), scope, d.E, 0)
 				if err != nil || len(calls) != 1 || calls[0].RequestDigest != d.J || string(calls[0].Reply) != `{"say":2}` {
 					t.Errorf("calls %+v, %v", calls, err)
+				}
+				if _, found, err := l.Answer(t.Context(), scope, "question", d.J); found || err != nil {
+					t.Errorf("a call of which no question is known is an answer (%v)", err)
 				}
 				begun, err := ledger.HistoriesBegun(t.Context(), l, []string{d.J})
 				if diff := cmp.Diff(map[string][]time.Time{d.J: {time.UnixMilli(2000).UTC()}}, begun); diff != "" || err != nil {

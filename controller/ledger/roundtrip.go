@@ -64,6 +64,7 @@ type callRow struct {
 	Level, Attempt int
 	Role           string
 	RequestDigest  string
+	Question       any // see questionKey
 	Request, Reply []byte
 	Created        int64
 }
@@ -72,15 +73,15 @@ type callRow struct {
 func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 	var stored bool
 	err := s.Single(ctx, store.Alongside, store.Statement{Text: `WITH held AS (SELECT epoch FROM leases WHERE epoch = ?12 FOR UPDATE), stored AS (
-			INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created)
-			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM held
+			INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
+			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?13 FROM held
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
-				request = excluded.request, reply = excluded.reply, created = excluded.created
+				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question
 			RETURNING id
 		)
 		SELECT EXISTS (SELECT 1 FROM stored)`,
-		Args: []any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch},
+		Args: []any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch, c.Question},
 		Into: []any{&stored},
 	})
 	if err == nil && !stored {

@@ -40,6 +40,17 @@ func Digest(c *schema.Case, env *Environment) Digests {
 	return out
 }
 
+// Judge returns a digest of everything in the judgement digest about a target that judges the
+// case, by the name of the target; empty for digests that [Digest] did not create.
+func (d Digests) Judge(target string) string {
+	if d.of == nil {
+		return ""
+	}
+	judge := digester{c: d.of, env: d.env, bare: true}
+	judge.facts(Judgement, string(schema.Judge), d.env.Targets[target])
+	return seal(judge.parts).J
+}
+
 // parts returns the inputs of a case's digests.
 func parts(c *schema.Case, env *Environment) []Part {
 	d := digester{c: c, env: env}

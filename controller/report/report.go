@@ -98,7 +98,7 @@ type Report struct {
 	// Rules names its branch; nil if it belongs to a side.
 	Rules      *Rules `json:"rules,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
-	// Saved is the original cost of reused verdicts.
+	// Saved is the original cost of reused verdicts, and of the reused replies of judges.
 	Saved Saved `json:"saved"`
 	// Selected means that a person selected some cases, and the others have no row.
 	Selected bool `json:"selected,omitempty"`
@@ -430,7 +430,7 @@ type Notice struct {
 	AtBase bool `json:"at_base"`
 }
 
-// Saved is the original cost of reused verdicts.
+// Saved is the original cost of reused verdicts, and of the reused replies of judges.
 type Saved struct {
 	Calls   int      `json:"calls"`
 	CostUSD *float64 `json:"cost_usd"`

@@ -39,7 +39,7 @@ func summarise(rows []Row, pairs, controls []pair) (Summary, Saved) {
 		}
 		total.Add(row.Score, row.Weight)
 		spent = spent.Add(pairs[i].spent())
-		if o := pairs[i].head; o != nil && o.Reused {
+		if o := pairs[i].head; o != nil {
 			saved = saved.Add(o.Saved)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/evaluate"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
+	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/evaluator"
 )
@@ -43,9 +44,18 @@ type callLog struct {
 	// first call with one.
 	session string
 	seen    map[string]int
-	// live is true once a call was not found in the journal.
-	live   bool
+	// live is true once a call was answered by its target.
+	live bool
+	// sound means that nothing failed which depends on a reply.
+	sound  bool
 	caller caller
+
+	// subject identifies the samples that the calls judge, see judging. With rejudged,
+	// other judgements of them may have asked the same.
+	subject  string
+	rejudged bool
+	// saved is the cost of the replies that other judgements got.
+	saved verdict.Usage
 }
 
 // openLog reads the sample's journaled calls under a digest.
@@ -119,14 +129,16 @@ func (r *runner) targetName(role schema.Role) (string, error) {
 	return "", fmt.Errorf("no model has the role %s; set roles: %s in gavel.yaml", role, key)
 }
 
-// ask answers a request from the journal or, past its end, from the target, and stores
-// the reply before it is used. A fault of the ledger is an [evaluate.Fault].
+// ask answers a request from the journal or, past its end, from another judgement or the
+// target, and stores the reply before it is used. A fault of the ledger is an
+// [evaluate.Fault].
 func (l *callLog) ask(ctx context.Context, role, name string, req target.Request) (target.Reply, error) {
 	digest := target.Digest(req)
 	req.Sample, req.Occurrence, req.Root, req.Again = l.sample, l.seen[digest], l.root, l.caseRun.job.Again
 	l.seen[digest]++
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal, Role: role, Attempt: l.attempt, Seq: l.seq}
 	l.seq++
+	call := ledger.Call{Key: key, RequestDigest: digest, Question: l.question(name, digest)}
 	if reply, ok := l.recall(key, digest); ok {
 		l.record(name, digest, req, reply)
 		return reply, nil
@@ -135,18 +147,29 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 		l.caseRun.costs.MissReply()
 		return target.Reply{}, errUnrecorded
 	}
-	l.live = true
 	if err := l.forget(ctx, key); err != nil {
 		return target.Reply{}, err
 	}
-	req.Session = l.sessionOf(key, name)
-	reply, err := l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
+	entry := journalEntry{System: req.System, Messages: req.Messages, Tools: req.Tools}
+	reply, err := l.known(ctx, name, &call)
+	if entry.Reused = !call.At.IsZero(); err == nil && !entry.Reused {
+		req.Session = l.sessionOf(key, name)
+		entry.Session = req.Session
+		reply, err = l.call(ctx, name, req, &call)
+	}
 	if err != nil {
 		return target.Reply{}, err
 	}
-	reply = reply.Scrubbed(l.caseRun.runner.cfg.Scrub)
 	l.record(name, digest, req, reply)
-	return reply, l.journal(ctx, key, digest, req, reply)
+	return reply, l.journal(ctx, call, entry, reply)
+}
+
+// call sends a request to its target, and notes when it was answered.
+func (l *callLog) call(ctx context.Context, name string, req target.Request, call *ledger.Call) (target.Reply, error) {
+	l.live = true
+	reply, err := l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(call.Key)))
+	call.At = l.caseRun.runner.cfg.Clock.Now()
+	return reply.Scrubbed(l.caseRun.runner.cfg.Scrub), err
 }
 
 // sessionOf returns the session of a call; empty for targets without sessions. Each
@@ -189,19 +212,19 @@ func (l *callLog) forget(ctx context.Context, key ledger.CallKey) error {
 }
 
 // startOver reports whether the calls of the log must be repeated after they ended in
-// err, and clears the log then. That is the case if all of them are in the journal,
-// such as a judge's calls with unreadable replies: they would end in the same error
-// forever. Otherwise it returns err.
+// err, and clears the log then. That is the case if all of them were known and the error may
+// depend on them, such as a judge's calls with unreadable replies: they would end in the same
+// error forever. Otherwise it returns err.
 func (l *callLog) startOver(ctx context.Context, err error) (again bool, _ error) {
 	_, fault := errors.AsType[*evaluate.Fault](err)
-	if err == nil || l.live || l.caseRun.runner.recording || l.seq == 0 || ctx.Err() != nil || fault {
+	if err == nil || l.live || l.sound || l.caseRun.runner.recording || l.seq == 0 || ctx.Err() != nil || fault {
 		return false, err
 	}
 	key := ledger.CallKey{Digest: l.digest, Ordinal: l.ordinal}
 	if err := l.drop(ctx, key); err != nil {
 		return false, err
 	}
-	l.seq, l.seen = 0, map[string]int{}
+	l.seq, l.seen, l.rejudged, l.saved = 0, map[string]int{}, false, verdict.Usage{}
 	return true, nil
 }
 
@@ -223,21 +246,22 @@ type journalEntry struct {
 	Messages []schema.Message `json:"messages"`
 	Tools    []schema.Tool    `json:"tools,omitempty"`
 	Session  string           `json:"session,omitempty"`
+	// Reused means that another judgement of the sample got the reply.
+	Reused bool `json:"reused,omitempty"`
 }
 
-func (l *callLog) journal(ctx context.Context, key ledger.CallKey, digest string, req target.Request, reply target.Reply) error {
-	asked, err := json.Marshal(journalEntry{req.System, req.Messages, req.Tools, req.Session})
+// journal stores a call with the journaled part of its request and its reply.
+func (l *callLog) journal(ctx context.Context, call ledger.Call, entry journalEntry, reply target.Reply) error {
+	asked, err := json.Marshal(entry)
 	if err != nil {
 		return fmt.Errorf("journal the request of %s: %w", l.caseRun.job.Case.Key, err)
 	}
-	answered, err := json.Marshal(reply)
-	if err != nil {
+	if call.Reply, err = json.Marshal(reply); err != nil {
 		return fmt.Errorf("journal the reply to %s: %w", l.caseRun.job.Case.Key, err)
 	}
+	call.Request, call.Lease = []byte(l.caseRun.runner.cfg.Scrub(string(asked))), l.lease
 	// A reply that was paid for is kept even if the run is being cancelled.
-	err = l.caseRun.runner.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.caseRun.runner.cfg.Trust, ledger.Call{
-		Key: key, RequestDigest: digest, Request: []byte(l.caseRun.runner.cfg.Scrub(string(asked))), Reply: answered, At: l.caseRun.runner.cfg.Clock.Now(), Lease: l.lease,
-	})
+	err = l.caseRun.runner.cfg.Ledger.SaveCall(context.WithoutCancel(ctx), l.caseRun.runner.cfg.Trust, call)
 	if err != nil {
 		return &evaluate.Fault{Err: err}
 	}

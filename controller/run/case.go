@@ -306,6 +306,9 @@ func (c *caseRun) outcome() Outcome {
 	for _, a := range c.all() {
 		spent, made, took := a.usage()
 		out.Spent, out.Made, out.Duration = out.Spent.Add(spent), out.Made.Add(made), out.Duration+took
+		for _, s := range a.samples {
+			out.Saved = out.Saved.Add(s.saved)
+		}
 	}
 	out.Effort = c.effort()
 	for _, s := range last.samples {

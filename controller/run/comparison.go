@@ -56,6 +56,8 @@ func (c *caseRun) prefer(ctx context.Context, spec evaluator.Comparison, i int) 
 	if err != nil {
 		return verdict.Measurement{}, err
 	}
+	log.judging(a.subject(), b.subject())
+	log.rejudged = a.rejudged() && b.rejudged()
 	in := evaluate.Input{Case: log.tc, Transcript: &a.execution.Transcript, Ask: log.askRole}
 	var m verdict.Measurement
 	for again := true; again; {
@@ -65,6 +67,7 @@ func (c *caseRun) prefer(ctx context.Context, spec evaluator.Comparison, i int) 
 		again, err = log.startOver(ctx, err)
 	}
 	c.costs.Add(log.caller.Spent(), m.Usage)
+	b.saved = b.saved.Add(log.saved)
 	if ctx.Err() != nil {
 		b.stopped = true
 	}

@@ -127,6 +127,9 @@ type Outcome struct {
 	// Spent is the cost of this run's calls; Made is the total cost of the result,
 	// including stored samples.
 	Spent, Made verdict.Usage
+	// Saved is the part of Made for replies that judges gave in other judgements of the
+	// same samples.
+	Saved verdict.Usage `json:",omitzero"`
 	// Effort is what the result took from the agent; nil if it was not asked.
 	Effort *verdict.Effort `json:",omitempty"`
 	// GivenUp counts the calls that were cancelled before their reply, by the run or by

@@ -21,10 +21,12 @@ type sample struct {
 	index, number int
 	execution     *ledger.Execution
 	fresh         bool // executed by this run
+	resumed       bool // if fresh: an earlier run made all of its calls
 	result        verdict.Sample
 	judged        bool // result comes from the ledger
 	// spent is the sample's cost in this run, made the total cost of its result.
 	spent, made verdict.Usage
+	saved       verdict.Usage // the cost of the replies that other judgements of it got
 	stopped     bool
 }
 
@@ -63,6 +65,7 @@ func (s *sample) run(ctx context.Context) error {
 		if err != nil {
 			return s.fail(ctx, err)
 		}
+		s.resumed = log.seq > 0 && !log.live
 		s.execution.Transcript = talk.transcript
 		s.execution.Usage = talk.transcript.Usage
 		s.execution.Duration = now().Sub(start)
@@ -108,13 +111,15 @@ func (s *sample) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	log.judging(s.subject())
+	log.rejudged = s.rejudged()
 	s.result.Ordinal = s.execution.Ordinal
 	before := s.made
 	for again := true; again; {
 		s.made, s.result.Measurements = before, nil
 		again, err = log.startOver(ctx, s.measureAll(ctx, log))
 	}
-	s.spent = s.spent.Add(log.caller.Spent())
+	s.spent, s.saved = s.spent.Add(log.caller.Spent()), s.saved.Add(log.saved)
 	s.stopped = ctx.Err() != nil
 	if err != nil && !errors.Is(err, errUnmeasured) {
 		return s.fail(ctx, err)
@@ -135,6 +140,7 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 	}
 	tc := withWrittenPrompt(log.tc, &transcript)
 	transcript.Asked, transcript.Said = answering(tc, &transcript)
+	log.sound = true
 	for i, ev := range tc.Evaluators {
 		var m verdict.Measurement
 		if compared != nil {
@@ -142,9 +148,11 @@ func (s *sample) measureAll(ctx context.Context, log *callLog) error {
 		}
 		if m.Evaluator == "" { // it only looks at the sample
 			var err error
+			asked := log.seq
 			m, err = evaluate.Measure(ctx, ev, evaluate.Input{
 				Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: r.cfg.Programs,
 			})
+			log.sound = log.sound && (log.seq == asked || err == nil && m.Error == "")
 			if err != nil {
 				return err
 			}

@@ -181,12 +181,13 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 		return nil, fault(err)
 	}
 	log.lease = lease
-	candidates := make([]evaluate.Input, len(executions))
+	candidates, subjects := make([]evaluate.Input, len(executions)), make([]string, len(executions))
 	for i, e := range executions {
 		given := c.runner.answersOf(e)
 		if s.number >= len(given) {
 			return nil, errors.New(missingAnswer(sel.Candidates[i]))
 		}
+		subjects[i] = subject(e, given[s.number].Ordinal)
 		transcript := given[s.number].Transcript
 		tc := withWrittenPrompt(sel.Candidates[i].Case, &transcript)
 		transcript.Asked, transcript.Said = answering(tc, &transcript)
@@ -194,13 +195,15 @@ func (s *sample) compareAll(ctx context.Context) (measured [][]verdict.Measureme
 		transcript.Usage, transcript.Turns = priced(transcript.Usage, price), pricedTurns(transcript.Turns, price)
 		candidates[i] = evaluate.Input{Case: tc, Transcript: &transcript, Ask: log.askRole, Programs: c.runner.cfg.Programs}
 	}
+	log.judging(subjects...)
+	log.rejudged = true
 	for again := true; again; {
 		if measured, err = evaluate.Select(ctx, candidates); err == nil && slices.ContainsFunc(measured, unmeasured) {
 			err = errUnmeasured
 		}
 		again, err = log.startOver(ctx, err)
 	}
-	s.spent = s.spent.Add(log.caller.Spent())
+	s.spent, s.saved = s.spent.Add(log.caller.Spent()), s.saved.Add(log.saved)
 	if errors.Is(err, errUnmeasured) && ctx.Err() == nil {
 		err = nil // it is in the measurements
 	}

@@ -248,7 +248,7 @@ func TestCostIsMeasuredAtThePriceOfNow(t *testing.T) {
 			t.Errorf("at the price %s: %s (%s), want %s", name, got, out[0].Result.Reason, tt.want)
 		}
 	}
-	if len(bot.asked) != 1 || len(large.asked) != 3 {
+	if len(bot.asked) != 1 || len(large.asked) != 1 {
 		t.Errorf("the target was asked %d times, the judge %d", len(bot.asked), len(large.asked))
 	}
 }

@@ -1,0 +1,2 @@
+ALTER TABLE calls ADD COLUMN question BIGINT;
+CREATE INDEX calls_question ON calls (question) WHERE question IS NOT NULL;
