@@ -184,6 +184,11 @@ var scenarios = []scenario{
 		want: outcome{gate: "pass", reason: "no case regressed", some: true, cases: map[string]string{"promptfooconfig#one": "pass unchanged"}},
 	},
 	{
+		name: "a check next to a judge changes", answer: echo, judged: true,
+		base: judgedMenu("[{type: contains, value: a}, {type: context-recall, value: what a is}]"), head: judgedMenu("[{type: contains, value: a!}, {type: context-recall, value: what a is}]"),
+		want: outcome{gate: "pass", reason: "no case regressed", cases: map[string]string{"promptfooconfig#one": "pass unchanged"}, calls: map[string]int{"say a": 1, toJudge: 1}},
+	},
+	{
 		name: "a context without what is expected", answer: echo,
 		base: judgedMenu("[{type: contains, value: a}]"), head: judgedMenu("[{type: context-recall, value: FAIL}]"),
 		want: outcome{gate: "fail", reason: "regressed", some: true},

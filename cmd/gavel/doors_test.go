@@ -790,6 +790,9 @@ const (
 	byHarsh = " | by harsh"
 )
 
+// toJudge counts the calls of judges, whatever their prompts are.
+const toJudge = "(to a judge)"
+
 // atOld ends a prompt that is sent to an address that nobody has any more.
 const atOld = " | at the old address"
 
@@ -876,6 +879,9 @@ func (m *models) text(req *modelCall) (string, error) {
 	case "prompt":
 		value = map[string]any{"prompt": "Be better."}
 	default:
+		m.mu.Lock()
+		m.times[toJudge]++
+		m.mu.Unlock()
 		value = judgetest.Fitting(form.Schema, !strings.Contains(prompt, "FAIL") && req.Model != "harsh", 5) // of the scale of conversations
 	}
 	raw, err := json.Marshal(value)

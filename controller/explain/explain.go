@@ -80,6 +80,8 @@ type Call struct {
 	Seq     int             `json:"seq"`
 	Request json.RawMessage `json:"request"`
 	Reply   json.RawMessage `json:"reply"`
+	// Reused means that another judgement of the sample got the reply.
+	Reused bool `json:"reused,omitempty"`
 }
 
 // An Evaluator is a measurement with its rule.
@@ -214,7 +216,7 @@ func (out *Case) gather(ctx context.Context, store *ledger.Ledger, part variant)
 				return err
 			}
 			for _, call := range calls {
-				out.Calls = append(out.Calls, Call{ordinal, part.name, call.Key.Role, call.Key.Seq, call.Request, call.Reply})
+				out.Calls = append(out.Calls, Call{ordinal, part.name, call.Key.Role, call.Key.Seq, call.Request, call.Reply, isReused(call)})
 			}
 		}
 	}
@@ -223,4 +225,10 @@ func (out *Case) gather(ctx context.Context, store *ledger.Ledger, part variant)
 		out.Judgements = append(out.Judgements, Judgement{part.name, j.Sample})
 	}
 	return err
+}
+
+// isReused reports whether another judgement got the reply of a call, as the journal says.
+func isReused(call ledger.Call) bool {
+	var asked struct{ Reused bool }
+	return json.Unmarshal(call.Request, &asked) == nil && asked.Reused
 }

@@ -126,6 +126,15 @@ func writePlan(b *strings.Builder, x Case) {
 		tokens = fmt.Sprintf("%d tokens", n)
 	}
 	fmt.Fprintf(b, "%s, %s%s\n", textfmt.Count(x.Usage.Calls, "call"), tokens, textfmt.Cost(x.CostUSD))
+	reused := 0
+	for _, call := range x.Calls {
+		if call.Reused {
+			reused++
+		}
+	}
+	if reused > 0 {
+		fmt.Fprintf(b, "%s of judges reused from an earlier judgement\n", textfmt.Count(reused, "call"))
+	}
 }
 
 // writeDigests writes the digests and their parts.

@@ -29,8 +29,7 @@ type Outcome struct {
 	// several.
 	Samples []Sample
 	// Reused means that the verdict was stored before this run, and Saved is its cost
-	// at the time. Of another verdict, Saved is the cost of the replies that judges had
-	// given before.
+	// at the time; for another verdict, the cost of its judges' replies that were stored.
 	Reused bool
 	Saved  verdict.Usage
 	// Failed is the time of the call that ended an error, if one did, and Retry is true if
