@@ -217,6 +217,9 @@ func (s *Site) sample(title string, t verdict.Transcript, judged verdict.Sample,
 				continue
 			}
 			line := criterionView{Name: s.line(c.ID), Score: textfmt.Score(&c.Score, 2), Note: s.clip(c.Note, room), Bad: c.Score < 1, Turns: c.Turns}
+			if c.Value != nil { // it has no score before it is compared with its bounds
+				line.Score, line.Bad = "–", false
+			}
 			if c.Note == m.Reason { // which is above the table
 				line.Note = ""
 			}

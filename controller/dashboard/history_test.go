@@ -59,6 +59,34 @@ func text(n *dom.Node) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
+// TestAMeasuredQuantity has no score, good or bad, before it is compared with its bounds.
+func TestAMeasuredQuantity(t *testing.T) {
+	h := newHouse(t)
+	r := report.Compare(reporttest.FirstRun().In)
+	row, score, took := &r.Cases[0], 1., 79.
+	measured := verdict.Sample{Measurements: []verdict.Measurement{{Evaluator: "quick", Criteria: []verdict.Criterion{
+		{ID: "latency", Value: &took, Note: "duration_ms 79"}, {ID: "tone", Score: 0},
+	}}}}
+	if err := h.ledger.Save(h.Context(), ledger.Outcome{
+		Trust: ledger.Trust{Level: ledger.LevelOperator}, Digests: plan.Digests{E: "e", J: "j", D: row.Digest}, Case: "refund",
+		Executions: []ledger.Execution{{Transcript: verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleUser, Content: "May I?"}}}}},
+		Samples:    []ledger.Judgement{{Sample: measured}},
+		Decision:   &ledger.Decision{Samples: 1, Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.run("run-1", r)
+	page := strings.Join(strings.Fields(get(t, h.site(dashboard.Config{}), "/runs/run-1/case?name="+row.Name(), 200)), " ")
+	for _, want := range []string{
+		`<th scope="row">latency</th><td class="n">–</td>`,
+		`<th scope="row">tone</th><td class="n worse">0.00</td>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
+
 // TestCaseHistory shows each criterion over time, the interval of each score, the flake
 // rate, and what a judge says at the turns that it cites.
 func TestCaseHistory(t *testing.T) {

@@ -193,9 +193,14 @@ func remarks(judged []Judgement, of Sample) map[int][]string {
 	return found
 }
 
+// criterionScore formats the score of a criterion that was measured. A quantity has none
+// before it is compared with its bounds.
 func criterionScore(c verdict.Criterion) string {
-	if c.NotApplicable {
+	switch {
+	case c.NotApplicable:
 		return "n/a "
+	case c.Value != nil:
+		return "–   "
 	}
 	return textfmt.Score(&c.Score, 2)
 }
