@@ -227,7 +227,7 @@ func TestFormShowsTextsWithoutQuotes(t *testing.T) {
 	r.has(page, ">\nHi [you]</textarea>", "A text, or JSON.")
 	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {`[{"role": "user", "content": "Hello"}]`}, "action": {"save"}}))
 	r.has(page, "Saved")
-	if got := r.file(file); !strings.Contains(got, `"input": [{"role":"user","content":"Hello"}]`) {
+	if got := r.file(file); !strings.Contains(got, `"input": [{"role": "user", "content": "Hello"}]`) {
 		t.Errorf("the messages are written as %s", got)
 	}
 	_, page = r.ask(address, nil)

@@ -110,7 +110,7 @@ func itemEnd(lines [][]byte, first, dash int) int {
 		text := bytes.TrimRight(lines[n], " \t\r\n")
 		indent := len(text) - len(bytes.TrimLeft(text, " "))
 		switch {
-		case len(text) == 0:
+		case len(text) == 0 || text[indent] == '#' && indent <= dash:
 			continue
 		case indent <= dash:
 			return end

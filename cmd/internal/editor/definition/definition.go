@@ -306,7 +306,7 @@ func (d *Document) Change(item string, changed Fields) ([]byte, error) {
 	var err error
 	switch {
 	case d.isNew && isLines(d.file):
-		return append(written(nil, nil, d.Definition(item), mergeFields(old, changed)), '\n'), nil
+		return append(line(nil, nil, d.Definition(item), mergeFields(old, changed)), '\n'), nil
 	case d.isNew:
 		return d.created(mergeFields(old, changed))
 	case item == NewItem:

@@ -44,11 +44,11 @@ func TestChangeYAML(t *testing.T) {
 		want       string // the lines that differ, as was and is
 		old        string
 	}{
-		{"one line", "", `{"description": "yes"}`, `description: "yes" # for people`, "description: Shop   # for people"},
+		{"one line", "", `{"description": "yes"}`, `description: "yes"   # for people`, "description: Shop   # for people"},
 		{"an item's text of several lines", "0", `{"input": "One\nTwo: three\n"}`, "    input: |\n      One\n      Two: three", "    input: |\n      Hello?\n\n      Is anybody there?"},
 		{"a folded text", "0", `{"criteria": "It greets."}`, "    criteria: It greets.", "    criteria: >-\n      It names\n      thirty days."},
 		{"the first field of an item", "1", `{"id": "letter"}`, "  - id: letter # stays", "  - id: parcel # stays"},
-		{"a list as far left as its name", "1", `{"assertions": ["names the window"]}`, "    assertions:\n      - names the window", "    assertions:\n    - type: contains\n      value: hi"},
+		{"a list as far left as its name", "1", `{"assertions": ["names the window"]}`, "    assertions:\n    - names the window", "    assertions:\n    - type: contains\n      value: hi"},
 		{"a removed field", "0", `{"tags": null}`, "      Is anybody there?\n", "      Is anybody there?\n    tags: [a, b]\n"},
 		{"a new field", "1", `{"note": "Later"}`, "      value: hi\n    note: Later\n", "      value: hi\n"},
 		{"a number", "", `{"threshold": 0.5}`, "threshold: 0.5", "threshold: 0.7"},

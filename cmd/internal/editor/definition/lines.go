@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,12 +22,12 @@ func (d *Document) changeLine(item string, changed Fields) ([]byte, error) {
 		return nil, fmt.Errorf("%s does not have definition %s any more; load it again", d.file, item)
 	}
 	line := bytes.TrimSpace(lines[at])
-	members, err := membersOf(line)
+	now, err := changeObject(line, "", fieldOrder(d.Definition(item), changed), changed)
 	if err != nil {
 		return nil, fmt.Errorf("%s: line %d: %w", d.file, at+1, err)
 	}
 	before, after, _ := bytes.Cut(lines[at], line)
-	lines[at] = slices.Concat(before, written(line, members, d.Definition(item), changed), after)
+	lines[at] = slices.Concat(before, now, after)
 	return bytes.Join(lines, nil), nil
 }
 
@@ -82,30 +81,6 @@ func membersOf(line []byte) ([]member, error) {
 		out = append(out, m)
 	}
 	return out, nil
-}
-
-// written returns an object on one line with other values of some fields. It keeps the
-// spaces after the first colon and comma.
-func written(line []byte, members []member, def string, changed Fields) []byte {
-	colon, comma := spaces(line, members)
-	var parts []string
-	left := maps.Clone(changed)
-	for _, m := range members {
-		value, isChanged := changed[m.name]
-		delete(left, m.name)
-		switch {
-		case !isChanged:
-			parts = append(parts, string(m.key)+colon+string(m.value))
-		case value != nil:
-			parts = append(parts, string(m.key)+colon+onOneLine(value))
-		}
-	}
-	for _, name := range fieldOrder(def, left) {
-		if value := left[name]; value != nil {
-			parts = append(parts, string(QuoteText(name))+colon+onOneLine(value))
-		}
-	}
-	return []byte("{" + strings.Join(parts, comma) + "}")
 }
 
 // spaces returns the first colon and the first comma of a line, with the spaces after

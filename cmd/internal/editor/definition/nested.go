@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/gavel-evals/gavel/schema"
 )
 
@@ -90,38 +88,20 @@ func changeObject(text []byte, indent string, names []string, changed Fields) ([
 	if len(members) > 1 {
 		comma = string(text[members[0].to:members[1].from])
 	}
-	begin, end := "{", "}"
-	if len(members) > 0 {
-		begin, end = string(text[:members[0].from]), string(text[members[len(members)-1].to:])
-	}
-	var b bytes.Buffer
-	b.WriteString(begin)
-	isFirst := true
-	separate := func(comma string) {
-		if !isFirst {
-			b.WriteString(comma)
-		}
-		isFirst = false
-	}
+	var pieces []piece
 	for i, m := range members {
 		value, isChanged := changed[m.name]
-		if isChanged && value == nil {
+		switch {
+		case !isChanged:
+			value = m.value
+		case value == nil:
 			continue
-		}
-		if isChanged {
+		default:
 			if value, err = changeValue(m.value, value, inner, hasLines); err != nil {
 				return nil, err
 			}
-		} else {
-			value = m.value
 		}
-		if i > 0 {
-			separate(string(text[members[i-1].to:m.from]))
-		} else {
-			separate("")
-		}
-		b.Write(text[m.from : m.to-len(m.value)])
-		b.Write(value)
+		pieces = append(pieces, piece{i, slices.Concat(text[m.from:m.to-len(m.value)], value)})
 	}
 	for _, name := range names {
 		isOld := slices.ContainsFunc(members, func(m member) bool { return m.name == name })
@@ -132,13 +112,12 @@ func changeObject(text []byte, indent string, names []string, changed Fields) ([
 		if err != nil {
 			return nil, err
 		}
-		separate(comma)
-		b.Write(QuoteText(name))
-		b.WriteString(colon)
-		b.Write(value)
+		pieces = append(pieces, piece{-1, slices.Concat(QuoteText(name), []byte(colon), value)})
 	}
-	b.WriteString(end)
-	return b.Bytes(), nil
+	if len(members) == 0 {
+		members = []member{{from: 1, to: len(text) - 1}} // the inside of an object without fields
+	}
+	return spliced(text, members, pieces, comma), nil
 }
 
 // indentOf returns the white space before the first field of an object, and whether its
@@ -160,6 +139,9 @@ func indentOf(text []byte, members []member, indent string) (inner string, hasLi
 func changeValue(old, now json.RawMessage, indent string, hasLines bool) (json.RawMessage, error) {
 	if names, changed, ok := changesOf(old, now); ok {
 		return changeObject(old, indent, names, changed)
+	}
+	if _, items, from, ok := changedList(old, now); ok {
+		return changeList(old, indent, items, from)
 	}
 	now = bytes.TrimSpace(now)
 	if !bytes.ContainsAny(now, "\n") && !bytes.ContainsAny(old, "\n") {
@@ -214,44 +196,4 @@ func offsetOf(text []byte, p schema.Position) int {
 		at += size
 	}
 	return at
-}
-
-// editYAML returns a file with another value of a field. Fields of a mapping that stay keep
-// their lines. path leads from the definition to the mapping with the field.
-func (d *Document) editYAML(text []byte, item string, path []string, name string, old, now json.RawMessage) ([]byte, error) {
-	var file yaml.Node
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		return nil, err
-	}
-	found := d.mapping(&file, item)
-	for _, step := range path {
-		if found != nil {
-			found = valueOf(found, step)
-		}
-	}
-	if !isBlock(found) {
-		return nil, errOneLine
-	}
-	if names, changed, ok := changesOf(old, now); ok && isBlock(valueOf(found, name)) {
-		was, _ := Members(old) // changesOf has read it
-		within, err := text, error(nil)
-		for _, inner := range names {
-			var value json.RawMessage
-			if at := slices.IndexFunc(was, func(m Member) bool { return m.Name == inner }); at >= 0 {
-				value = was[at].Value
-			}
-			if within, err = d.editYAML(within, item, append(slices.Clone(path), name), inner, value, changed[inner]); err != nil {
-				break
-			}
-		}
-		if err == nil {
-			return within, nil
-		}
-	}
-	return edited(text, found, name, now)
-}
-
-// isBlock reports whether a node is a mapping with a line for each field.
-func isBlock(n *yaml.Node) bool {
-	return n != nil && n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 && len(n.Content) > 0
 }

@@ -21,7 +21,7 @@ func (d *Document) changeYAML(item string, changed Fields) ([]byte, error) {
 	old, _ := d.Fields(item) // Change has read it
 	for _, name := range fieldOrder(d.Definition(item), changed) {
 		var err error
-		text, err = d.editYAML(text, item, nil, name, old[name], changed[name])
+		text, err = d.editYAML(text, item, []any{name}, old[name], changed[name])
 		switch {
 		case errors.Is(err, errOneLine):
 			return nil, fmt.Errorf("%s has %w; change its text", d.file, err)
@@ -99,7 +99,7 @@ func edited(text []byte, m *yaml.Node, name string, value json.RawMessage) ([]by
 		prefix := string(lines[from][:min(column, len(lines[from]))]) // may have the dash of a list
 		if value == nil {
 			if strings.TrimSpace(prefix) != "" {
-				return nil, fmt.Errorf("the first field of a list's item cannot be removed by a form; change the text")
+				return withoutFirst(lines, m, to, prefix)
 			}
 			return joined(lines[:from], nil, lines[to:]), nil
 		}
@@ -121,6 +121,20 @@ func edited(text []byte, m *yaml.Node, name string, value json.RawMessage) ([]by
 	return joined(lines[:last], next, lines[last:]), err
 }
 
+// withoutFirst returns a file without the first field of an item of a list, whose dash comes
+// before the second one then. to is the number of the line after the field.
+func withoutFirst(lines [][]byte, m *yaml.Node, to int, prefix string) ([]byte, error) {
+	if len(m.Content) == 2 {
+		return nil, errors.New("the only field of a list's item cannot be removed by a form; change the text")
+	}
+	first, second := m.Content[0].Line-1, m.Content[2].Line-1
+	if second < to || strings.TrimSpace(string(lines[second][:min(len(prefix), len(lines[second]))])) != "" {
+		return nil, errors.New("the first field of a list's item cannot be removed by a form; change the text")
+	}
+	now := slices.Concat([]byte(prefix), lines[second][len(prefix):])
+	return joined(lines[:first], slices.Concat(bytes.Join(lines[to:second], nil), now), lines[second+1:]), nil
+}
+
 func joined(before [][]byte, between []byte, after [][]byte) []byte {
 	return slices.Concat(bytes.Join(before, nil), between, bytes.Join(after, nil))
 }
@@ -137,7 +151,7 @@ func fieldEnd(lines [][]byte, key, value *yaml.Node) int {
 		isItem := value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && indent == column &&
 			(bytes.HasPrefix(trimmed, []byte("- ")) || len(trimmed) == 1 && trimmed[0] == '-')
 		switch {
-		case len(trimmed) == 0:
+		case len(trimmed) == 0 || trimmed[0] == '#' && indent <= column:
 			continue
 		case indent <= column && !isItem:
 			return end
@@ -159,23 +173,7 @@ func field(name string, value json.RawMessage, prefix, comment string) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	for i, line := range strings.SplitAfter(string(out), "\n") {
-		switch {
-		case strings.TrimSpace(line) == "":
-			b.WriteString(line)
-			continue
-		case i == 0:
-			b.WriteString(prefix)
-			if comment != "" {
-				line = strings.TrimSuffix(line, "\n") + " " + comment + "\n"
-			}
-		default:
-			b.WriteString(strings.Repeat(" ", len(prefix)))
-		}
-		b.WriteString(line)
-	}
-	return b.Bytes(), nil
+	return indented(out, prefix, strings.Repeat(" ", len(prefix)), comment), nil
 }
 
 // nodeOf returns a JSON value in the usual style of YAML.
