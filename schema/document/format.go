@@ -43,7 +43,7 @@ func FormatCUE(format string) (string, error) {
 // every valid file and some invalid ones: dependencies on other fields or files can
 // hardly be expressed.
 func FormatJSON(format string) ([]byte, error) {
-	w := &shape.Writer{Shape: shapeOf, Definitions: shapes().definitions, Closed: closed, Inner: inner, Typed: "#EvalcaseEvaluator"}
+	w := &shape.Writer{Shape: shapeOf, Definitions: shapes().definitions, Closed: closed, Inner: inner, Typed: typed}
 	out := fileSchema(w, format)
 	if out == nil {
 		return nil, fmt.Errorf("unknown format %q", format)
@@ -77,6 +77,9 @@ func withSchemaKey(file, defs shape.JSON) {
 // closed are the definitions in which an unknown field is an error. Elsewhere
 // it is a warning at most.
 var closed = []string{"#Check", "#Testcase", "#Promptval", "#Evalcase", "#EvalcaseMessage", "#Config", "#Server", "#ServerWebhook", "#ServerCredential", "#ServerRepository", "#ServerTrust", "#ServerSandbox"}
+
+// typed is the definition whose objects have further fields by their type.
+const typed = "#EvalcaseEvaluator"
 
 // inner are the fields that loaders check piece by piece.
 var inner = map[string]string{

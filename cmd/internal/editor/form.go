@@ -16,75 +16,103 @@ import (
 
 // The ways in which a field of a form is written.
 const (
-	lineWidget = "line"
-	textWidget = "text"
-	listWidget = "list" // one item a line
-	jsonWidget = "json"
-	rowsWidget = "rows" // an object, one key a row
-	pickWidget = "pick"
+	lineWidget  = "line"
+	textWidget  = "text"
+	listWidget  = "list" // one item a line
+	jsonWidget  = "json"
+	rowsWidget  = "rows"  // an object, one key a row
+	groupWidget = "group" // an object with a field for each known key
+	itemsWidget = "items" // a list with a field for each item
+	pickWidget  = "pick"
 )
 
 // A formField is one field of a form.
 type formField struct {
-	Name, Label, Help string
-	Widget            string
-	Value             string
-	Choices           []string
-	Rows              int
-	// Pairs are the rows of an object or, if Listed, of a list of objects with one key each.
-	Pairs    []keyRow
-	Listed   bool
+	// Path leads to the field from the definition: names and numbers of items, with dots
+	// between them.
+	Name, Path  string
+	Label, Help string
+	Widget      string
+	Value       string
+	Choices     []string
+	Rows        int
+	// Pairs are the rows of an object or, if Listed, of a list of objects with one key each. A
+	// Keyless one may also be a list of the values.
+	Pairs           []keyRow
+	Listed, Keyless bool
+	// Fields are the fields of a group.
+	Fields []*formField
+	// Items are the items of a list, and Blank is one to add. Item is the word for one.
+	Items []*formField
+	Blank *formField
+	Item  string
+	// Typed says that the other fields of the object follow from this one.
+	Typed    bool
 	Required bool
 	// place is the place of the field among the others: the lower ones are first.
 	place int
 	// Folded says that the field is among the ones that the form folds.
 	Folded bool
-	// Texts reports whether a field of JSON also takes a text without quotes.
+	// Texts reports whether a field of JSON, items or a group also takes a text without quotes.
 	Texts bool
 	// Objects reports whether a field of one item a line also takes a list in JSON.
 	Objects bool
 	// Problem describes an error in the value.
 	Problem string
+
+	shape *shape.Shape
+	// defs are the definitions that an object of the field, or an item of its list, may have.
+	defs []string
 }
 
 // Input returns the name of the field in a sent form.
-func (f *formField) Input() string { return "f." + f.Name }
+func (f *formField) Input() string { return "f." + f.Path }
 
-// hiddenFields are left out of forms: exports write them, and the place of the file
-// determines them.
-var hiddenFields = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "tools", "icd_target", "source"}
+// hiddenFields are left out of forms: exports write them, the place of the file determines
+// them, or they are lists whose definitions have forms of their own.
+var hiddenFields = []string{"created_at", "updated_at", "domain_id", "level", "path", "tests", "evalcases", "eval_cases", "cases", "tools", "icd_target", "source"}
 
 // longTexts are fields with texts of several lines.
-var longTexts = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response"}
+var longTexts = []string{"initial_message", "testing_prompt", "expected_outcome", "prompt", "system_prompt", "eval_prompt", "description", "mock_response", "instructions"}
 
 // formFields returns the fields of a schema definition, such as #Test, with values.
 func formFields(name string, values definition.Fields) []*formField {
 	def := document.Shapes()[name]
-	left := aliasedFields(def, values)
+	left := append(aliasedFields(def, values), hiddenFields...)
 	var out []*formField
-	for _, name := range def.Names {
-		if slices.Contains(hiddenFields, name) || slices.Contains(left, name) {
+	for _, field := range def.Names {
+		if slices.Contains(left, field) {
 			continue
 		}
-		s := def.Fields[name]
-		f := &formField{Name: name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""), Required: slices.Contains(def.Must, name)}
-		f.widget(s)
-		f.fill(values[name])
-		if f.Widget == pickWidget && f.Value != "" && !slices.Contains(f.Choices, f.Value) {
-			f.Choices = append(slices.Clone(f.Choices), f.Value) // a form that is sent unchanged keeps it
-		}
-		f.Listed = name == "checks" && slices.Contains(s.Kinds, shape.List)
-		if rows, ok := f.rowsOf(values[name]); ok {
-			f.fillRows(rows)
-		} else if f.Widget == jsonWidget && f.Value == "" && (f.Listed || takesRows(s)) {
-			f.fillRows(nil)
-		}
-		f.place = placeOf(name, def)
-		f.Folded = f.Value == "" && !f.Required && isSeldom(f)
+		f := newField(name, field, "", def, values)
+		f.place = placeOf(field, def)
 		out = append(out, f)
 	}
 	slices.SortStableFunc(out, func(a, b *formField) int { return a.rank() - b.rank() })
 	return out
+}
+
+// newField returns a field of an object with values. path leads to the object, and ends with a
+// dot unless it is empty.
+func newField(def, name, path string, in *shape.Shape, values definition.Fields) *formField {
+	s, known := in.Fields[name]
+	if !known {
+		s = &shape.Shape{} // any value
+	}
+	f := &formField{
+		Name: name, Path: path + name, Label: strings.ReplaceAll(name, "_", " "), Help: strings.ReplaceAll(s.Comment, "#", ""),
+		Required: slices.Contains(in.Must, name), Listed: name == "checks" && slices.Contains(s.Kinds, shape.List),
+		shape: s, defs: document.Inner(def, name),
+	}
+	f.show(values[name])
+	f.Folded = !hasValue(values[name]) && !f.Required && isSeldom(f)
+	return f
+}
+
+// hasValue reports whether a field has a value.
+func hasValue(value json.RawMessage) bool {
+	plain := bytes.TrimSpace(value)
+	return len(plain) > 0 && !bytes.Equal(plain, []byte("null"))
 }
 
 // leadingFields are the first fields of a case of the evalcase format: the order in which people
@@ -145,25 +173,6 @@ func aliasedFields(def *shape.Shape, values definition.Fields) []string {
 	return out
 }
 
-// widget chooses the widget from the shape in the schema.
-func (f *formField) widget(s *shape.Shape) {
-	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
-	switch {
-	case len(s.Enum) > 0:
-		f.Widget, f.Choices = pickWidget, s.Enum
-	case takes(shape.Bool) && !takes(shape.String):
-		f.Widget, f.Choices = pickWidget, []string{"true", "false"}
-	case slices.Contains(longTexts, f.Name):
-		f.Widget, f.Rows = textWidget, 4
-	case takes(shape.List) && !takes(shape.String) && s.Elem != nil && slices.Contains(s.Elem.Kinds, shape.String) && (f.Name == "rubrics" || !slices.Contains(s.Elem.Kinds, shape.Object)):
-		f.Widget, f.Rows, f.Objects = listWidget, 2, slices.Contains(s.Elem.Kinds, shape.Object)
-	case takes(shape.Object) || len(s.Kinds) == 0 || takes(shape.List):
-		f.Widget, f.Rows, f.Texts = jsonWidget, 6, takes(shape.String)
-	default:
-		f.Widget = lineWidget
-	}
-}
-
 // isText reports whether the typed value is a text in a field that also takes JSON.
 func (f *formField) isText(typed string) bool {
 	typed = strings.TrimSpace(typed)
@@ -173,20 +182,16 @@ func (f *formField) isText(typed string) bool {
 // fill writes a value into the field.
 func (f *formField) fill(value json.RawMessage) {
 	plain := string(bytes.TrimSpace(value))
-	var list []string
-	if composite := strings.HasPrefix(plain, "{") || strings.HasPrefix(plain, "["); composite && (f.Widget != listWidget || json.Unmarshal(value, &list) != nil) {
-		f.Widget = jsonWidget // a line would make a text of it
-	}
-	switch {
+	switch lines, isList := linesOf(value); {
 	case plain == "" || plain == "null":
 	case f.isText(definition.TextOf(value)):
 		f.Value = definition.TextOf(value)
-	case f.Widget == jsonWidget:
+	case f.Widget == listWidget && isList:
+		f.Value = strings.Join(lines, "\n")
+	case f.Widget == jsonWidget || f.Texts:
 		var b bytes.Buffer
 		_ = json.Indent(&b, value, "", "  ") // text that cannot be indented is empty and replaced
 		f.Value = b.String()
-	case f.Widget == listWidget && json.Unmarshal(value, &list) == nil:
-		f.Value = strings.Join(list, "\n")
 	case strings.HasPrefix(plain, `"`):
 		f.Value = definition.TextOf(value)
 	default:
@@ -200,67 +205,100 @@ var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?
 
 // read returns the typed value, or nil if the field is empty. A text that the field does
 // not take stays a text, so that the schema reports the error.
-func (f *formField) read(s *shape.Shape) json.RawMessage {
+func (f *formField) read() json.RawMessage {
 	typed := f.Value
-	takes := func(kind shape.Kind) bool { return slices.Contains(s.Kinds, kind) }
 	switch {
 	case strings.TrimSpace(typed) == "":
 		return nil
 	case f.Widget == listWidget && f.Objects && strings.HasPrefix(strings.TrimSpace(typed), "[") && json.Valid([]byte(typed)):
 		return json.RawMessage(typed)
 	case f.Widget == listWidget:
-		var list []string
-		for line := range strings.Lines(typed) {
-			if item := strings.TrimSpace(line); item != "" {
-				list = append(list, item)
-			}
-		}
-		out, err := json.Marshal(list)
-		if err != nil {
-			panic(err) // texts are always encoded
-		}
-		return out
-	case f.Widget == jsonWidget && json.Valid([]byte(typed)):
+		return f.readLines()
+	case f.isJSON() && json.Valid([]byte(typed)):
 		return json.RawMessage(typed)
-	case takes(shape.Bool) && (typed == "true" || typed == "false"), takes(shape.Number) && jsonNumber.MatchString(strings.TrimSpace(typed)):
+	case takes(f.shape, shape.Bool) && (typed == "true" || typed == "false"), takes(f.shape, shape.Number) && jsonNumber.MatchString(strings.TrimSpace(typed)):
 		return json.RawMessage(strings.TrimSpace(typed))
 	}
 	return definition.QuoteText(typed)
 }
 
+// isJSON reports whether the text of the field is JSON, or may be.
+func (f *formField) isJSON() bool { return f.Widget == jsonWidget || f.Texts }
+
+// readLines returns a list with the lines of the typed text.
+func (f *formField) readLines() json.RawMessage {
+	isNumbers := takes(f.shape.Elem, shape.Number) && !takes(f.shape.Elem, shape.String)
+	var list []json.RawMessage
+	for line := range strings.Lines(f.Value) {
+		switch item := strings.TrimSpace(line); {
+		case item == "":
+		case isNumbers && jsonNumber.MatchString(item):
+			list = append(list, json.RawMessage(item))
+		default:
+			list = append(list, definition.QuoteText(item))
+		}
+	}
+	return listOf(list)
+}
+
 // readForm reads a sent form into the fields, and returns the changed fields of a
 // definition. An emptied field is among them without a value.
 func readForm(name string, old definition.Fields, sent url.Values) ([]*formField, definition.Fields) {
-	def := document.Shapes()[name]
-	form, out := formFields(name, old), definition.Fields{}
-	for _, f := range form {
-		if rows, ok := f.sentRows(sent); ok && !sent.Has(f.Input()) {
-			value, isTyped := f.readRows(rows, old[f.Name])
-			if isTyped && (f.Problem != "" || !definition.EqualJSON(value, old[f.Name])) {
-				out[f.Name] = value
-			}
-			continue
-		}
-		if !sent.Has(f.Input()) {
-			continue
-		}
-		if f.Widget == rowsWidget { // JSON was sent in place of rows
-			f.Widget = jsonWidget
-		}
-		value := strings.ReplaceAll(sent.Get(f.Input()), "\r\n", "\n")
-		if value == f.Value {
-			continue // an untouched field keeps its text
-		}
-		f.Value = value
-		if f.Widget == jsonWidget && strings.TrimSpace(value) != "" && !json.Valid([]byte(value)) && !f.isText(value) {
-			f.Problem = "the value is not JSON: " + jsonProblem(value) + "; write " + f.example(def.Fields[f.Name])
-		}
-		if read := f.read(def.Fields[f.Name]); !definition.EqualJSON(read, old[f.Name]) {
-			out[f.Name] = read
+	form := formFields(name, old)
+	return form, takeFields(form, old, sent)
+}
+
+// takeFields reads sent texts into the fields of an object, and returns the changed ones.
+func takeFields(fields []*formField, old definition.Fields, sent url.Values) definition.Fields {
+	out := definition.Fields{}
+	for _, f := range fields {
+		if value, isTyped := f.take(sent, old[f.Name]); isTyped && (f.hasProblem() || !definition.EqualJSON(value, old[f.Name])) {
+			out[f.Name] = value
 		}
 	}
-	return form, out
+	return out
 }
+
+// take reads sent texts into the field. It returns the value, and reports whether anything was
+// typed.
+func (f *formField) take(sent url.Values, old json.RawMessage) (value json.RawMessage, isTyped bool) {
+	hasText := sent.Has(f.Input())
+	switch {
+	case f.Widget == itemsWidget && (!hasText || f.Texts):
+		return f.takeItems(sent, old)
+	case f.Widget == groupWidget && (!hasText || f.Texts):
+		return f.takeGroup(sent, old)
+	case f.Widget == rowsWidget && !hasText:
+		if rows, ok := f.sentRows(sent); ok {
+			return f.readRows(rows, old)
+		}
+		return nil, false
+	}
+	return f.takeText(sent, old)
+}
+
+// takeText reads the text of the field.
+func (f *formField) takeText(sent url.Values, old json.RawMessage) (value json.RawMessage, isTyped bool) {
+	if !sent.Has(f.Input()) {
+		return nil, false
+	}
+	if !f.Texts && slices.Contains([]string{rowsWidget, groupWidget, itemsWidget}, f.Widget) {
+		f.asJSON() // it was sent in place of rows
+		f.Fields, f.Items = nil, nil
+	}
+	typed := lineFeeds.Replace(sent.Get(f.Input()))
+	if typed == lineFeeds.Replace(f.Value) {
+		return nil, false // an untouched field keeps its text
+	}
+	f.Value = typed
+	if f.isJSON() && strings.TrimSpace(typed) != "" && !json.Valid([]byte(typed)) && !f.isText(typed) {
+		f.Problem = "the value is not JSON: " + jsonProblem(typed) + "; write " + f.example(f.shape)
+	}
+	return f.read(), true
+}
+
+// lineFeeds writes each end of a line as a line feed.
+var lineFeeds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // example returns JSON that fits the field, in words of a repair.
 func (f *formField) example(s *shape.Shape) string {
@@ -268,10 +306,6 @@ func (f *formField) example(s *shape.Shape) string {
 	isList := slices.Contains(s.Kinds, shape.List) && (s.Elem == nil || slices.Contains(s.Elem.Kinds, shape.Object) || len(s.Elem.Kinds) == 0)
 	out := "a list such as [\"one\", \"two\"]"
 	switch {
-	case slices.Contains([]string{"evalcases", "eval_cases", "cases"}, f.Name):
-		return `a list such as [{"id": "greets", "input": "Hi", "expected_outcome": "It greets."}]`
-	case f.Name == "tests":
-		return `a list such as [{"id": "greets", "input": "Hi", "criteria": "It greets."}]`
 	case strings.HasPrefix(f.Name, "expected") && hasObject:
 		out = `an object such as {"answer": "105"}`
 	case f.Name == "input" || f.Name == "user_input" || f.Name == "input_messages":
@@ -289,15 +323,15 @@ func (f *formField) example(s *shape.Shape) string {
 
 // hasFieldProblem reports whether a field has a problem.
 func hasFieldProblem(fields []*formField) bool {
-	return slices.ContainsFunc(fields, func(f *formField) bool { return f.Problem != "" })
+	return slices.ContainsFunc(fields, (*formField).hasProblem)
 }
 
 // quotedFieldName matches the name of a field in a message.
 var quotedFieldName = lazyregexp.New("[`'\"]([A-Za-z_][A-Za-z0-9_]*)")
 
 // attachProblems adds each problem to its field, and returns the problems without one.
-// fieldAt returns the field at a place, and whether the definition begins there, where
-// missing fields are reported.
+// fieldAt returns the path to a place, and the length of the path to the object that begins
+// there, where missing fields are reported.
 func attachProblems(form []*formField, problems []schema.Problem, fieldAt locator) []string {
 	var rest []string
 	for _, p := range problems {
@@ -306,19 +340,22 @@ func attachProblems(form []*formField, problems []schema.Problem, fieldAt locato
 			rest = append(rest, placed(p))
 			continue
 		}
-		name, isFirst := fieldAt(p.Position)
-		if found := quotedFieldName.FindStringSubmatch(said); isFirst && found != nil && slices.ContainsFunc(form, func(f *formField) bool { return f.Name == found[1] }) {
-			name = found[1]
+		at, begins := fieldAt(p.Position)
+		f := fieldOn(form, at)
+		if found := quotedFieldName.FindStringSubmatch(said); begins >= 0 && found != nil {
+			named := append(slices.Clone(at[:begins]), found[1])
+			if field := fieldOn(form, named); field != nil && field.Path == strings.Join(named, ".") {
+				f = field
+			}
 		}
-		at := slices.IndexFunc(form, func(f *formField) bool { return f.Name == name })
-		if at < 0 {
+		if f == nil {
 			rest = append(rest, placed(p))
 			continue
 		}
-		if form[at].Problem != "" {
-			said = form[at].Problem + "\n" + said
+		if f.Problem != "" {
+			said = f.Problem + "\n" + said
 		}
-		form[at].Problem = said
+		f.Problem = said
 	}
 	return rest
 }
@@ -330,11 +367,11 @@ func formMessages(fields []*formField, errors []string) any {
 		Fields map[string]string `json:"fields"`
 		Errors []string          `json:"errors"`
 	}{map[string]string{}, append([]string{}, errors...)}
-	for _, f := range fields {
+	walk(fields, func(f *formField) {
 		if f.Problem != "" {
-			out.Fields[f.Name] = f.Problem
+			out.Fields[f.Path] = f.Problem
 		}
-	}
+	})
 	return out
 }
 
@@ -362,6 +399,9 @@ type fieldView struct {
 // Field returns a field for its template.
 func (v *sheet) Field(f *formField) fieldView { return fieldView{f, v.Known, v.New && v.Format == ""} }
 
+// Part returns a field of a group, or an item of a list, for its template.
+func (v fieldView) Part(f *formField) fieldView { return fieldView{formField: f} }
+
 // A foldView has the fields that a form folds.
 type foldView struct {
 	Fields []*formField
@@ -373,13 +413,18 @@ type foldView struct {
 }
 
 // Folds returns the folded fields; nil for none.
-func (v *sheet) Folds() *foldView {
+func (v *sheet) Folds() *foldView { return foldsOf(v.Fields) }
+
+// Folds returns the folded fields of a group; nil for none.
+func (v fieldView) Folds() *foldView { return foldsOf(v.Fields) }
+
+func foldsOf(fields []*formField) *foldView {
 	out := &foldView{}
 	var names []string
-	for _, f := range v.Fields {
+	for _, f := range fields {
 		if f.Folded {
 			out.Fields, names = append(out.Fields, f), append(names, f.Label)
-			out.Open = out.Open || f.Problem != "" || f.Value != "" || len(f.Pairs) > 1
+			out.Open = out.Open || f.hasProblem() || f.isFilled()
 		}
 	}
 	if out.Number = len(out.Fields); out.Number == 0 {

@@ -25,7 +25,7 @@ var formatForms = []struct {
 	{
 		"evalcase", "test_definitions/suites/shop.json",
 		`{"description": "Shop", "evalcases": [{"id": "a", "input": "Hi", "expected_outcome": "It greets."}]}`,
-		"evalcases", `[{"id": "a", "input": "Hi", "expected_outcme": "It greets."}]`, `[{"id": "b", "input": "Hi", "expected_outcome": "It greets."}]`, `"id": "b"`,
+		"execution", `{"timeout_seconds": -1}`, `{"evaluators": [{"type": "latency", "max_ms": 5}]}`, `"max_ms": 5`,
 	},
 }
 
@@ -224,7 +224,7 @@ func TestFormShowsTextsWithoutQuotes(t *testing.T) {
 	r := newReader(t, map[string]string{file: "{\"id\": \"One\", \"input\": \"Hi [you]\", \"expected_outcome\": \"It greets.\"}\n"})
 	address := "/settings/form?item=0&format=evalcase&path=" + file
 	_, page := r.ask(address, nil)
-	r.has(page, ">\nHi [you]</textarea>", "A text, or JSON.")
+	r.has(page, ">\nHi [you]</textarea>", `aria-label="input as a text"`)
 	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {`[{"role": "user", "content": "Hello"}]`}, "action": {"save"}}))
 	r.has(page, "Saved")
 	if got := r.file(file); !strings.Contains(got, `"input": [{"role": "user", "content": "Hello"}]`) {

@@ -3,6 +3,7 @@ package editor
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -79,6 +80,7 @@ func (r *reader) ask(path string, form url.Values) (status int, page string) {
 		r.Fatal(err)
 	}
 	defer res.Body.Close()
+	res.TransferEncoding = []string{"identity"} // no sizes between the parts of a long page
 	var text strings.Builder
 	if err := res.Write(&text); err != nil {
 		r.Fatal(err)
@@ -90,7 +92,7 @@ func (r *reader) ask(path string, form url.Values) (status int, page string) {
 }
 
 // form is a browser's request for the form of a page, with changed fields.
-func (r *reader) form(page string, change url.Values) url.Values {
+func (r *reader) form(page string, changes ...url.Values) url.Values {
 	r.Helper()
 	out := url.Values{}
 	for _, found := range regexp.MustCompile(`<input[^>]* name="([^"]*)"[^>]* value="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -106,8 +108,8 @@ func (r *reader) form(page string, change url.Values) url.Values {
 			out.Set(found[1], "")
 		}
 	}
-	for name, values := range change {
-		out[name] = values
+	for _, change := range changes {
+		maps.Copy(out, change)
 	}
 	return out
 }

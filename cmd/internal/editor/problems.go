@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-evals/gavel/schema/load"
 )
 
-// A locator returns the field of a definition at a place, and whether the definition begins
-// there.
-type locator = func(schema.Position) (name string, isFirst bool)
+// A locator returns the path from a definition to a place, by names and numbers, and the length
+// of the path to the object that begins there; -1 for none.
+type locator = func(schema.Position) (path []string, begins int)
 
 // placed returns a problem with its line and column.
 func placed(p schema.Problem) string {
@@ -63,10 +63,10 @@ type trouble struct{ Name, Label, Text string }
 // Troubles returns the fields with problems.
 func (v *sheet) Troubles() []trouble {
 	var out []trouble
-	for _, f := range v.Fields {
+	walk(v.Fields, func(f *formField) {
 		if first, _, _ := strings.Cut(f.Problem, "\n"); first != "" {
-			out = append(out, trouble{f.Name, f.Label, textfmt.Clip(first, 120)})
+			out = append(out, trouble{f.Path, f.title(), textfmt.Clip(first, 120)})
 		}
-	}
+	})
 	return out
 }

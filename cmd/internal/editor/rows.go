@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
-	"github.com/gavel-evals/gavel/schema/shape"
 )
 
 // A keyRow is a key of an object with its value, as a form shows them.
@@ -45,22 +44,19 @@ func entriesIn(value json.RawMessage) (members []definition.Member, ok bool) {
 }
 
 // rowsOf returns the rows of a value. ok is false for a value that rows cannot show: one
-// that is not an object, or a list of objects with one key, of texts, numbers and truths.
+// that is not an object, or a list of objects with one key, or, if the field is keyless, a list
+// of single values.
 func (f *formField) rowsOf(value json.RawMessage) (rows []keyRow, ok bool) {
-	members, ok := definition.Members(value)
-	if f.Listed {
-		members, ok = entriesIn(value)
-	}
+	members, ok := f.membersOf(value)
 	if !ok || len(members) > mostRows {
 		return nil, false
 	}
 	for i, m := range members {
-		isNested := m.Value[0] == '{' || m.Value[0] == '['
-		isTaken := !f.Listed && slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == m.Name })
-		if isNested || isTaken || m.Name == "" || m.Name != strings.TrimSpace(m.Name) || strings.ContainsAny(m.Name, "\r\n") {
+		isTaken := !f.Listed && m.Name != "" && slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key == m.Name })
+		if isTaken || m.Name != strings.TrimSpace(m.Name) || strings.ContainsAny(m.Name, "\r\n") {
 			return nil, false
 		}
-		row := keyRow{Number: i, Key: m.Name, Value: scalarText(m.Value), raw: m.Value}
+		row := keyRow{Number: i, Key: m.Name, Value: valueText(m.Value), raw: m.Value}
 		if strings.Contains(row.Value, "\r") { // which browsers send for every end of a line
 			return nil, false
 		}
@@ -70,26 +66,44 @@ func (f *formField) rowsOf(value json.RawMessage) (rows []keyRow, ok bool) {
 	return rows, true
 }
 
+// membersOf returns the keys and values that rows show; a list of single values has no keys.
+func (f *formField) membersOf(value json.RawMessage) (members []definition.Member, ok bool) {
+	items, isList := definition.Elements(value)
+	switch {
+	case f.Listed:
+		return entriesIn(value)
+	case f.Keyless && isList:
+		for _, item := range items {
+			if item[0] == '{' || item[0] == '[' {
+				return nil, false
+			}
+			members = append(members, definition.Member{Value: item})
+		}
+		return members, true
+	}
+	members, ok = definition.Members(value)
+	return members, ok && !slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == "" })
+}
+
 // isPlainText reports whether a typed value is a text without quotes.
 func isPlainText(typed string) bool {
 	trimmed := strings.TrimSpace(typed)
 	return trimmed == "" || !strings.ContainsAny(trimmed[:1], "{[\"") && !json.Valid([]byte(trimmed))
 }
 
-// scalarText returns a value as it is typed: a text without quotes, unless it would be read
-// as something else.
-func scalarText(value json.RawMessage) string {
+// valueText returns a value as it is typed: a text without quotes, unless it would be read
+// as something else, and a list or object on one line, or on several if it is long.
+func valueText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && value[0] == '"' && isPlainText(text) {
 		return text
 	}
+	if isNested := value[0] == '{' || value[0] == '['; isNested && (len(value) > 60 || bytes.Contains(value, []byte("\n"))) {
+		var b bytes.Buffer
+		_ = json.Indent(&b, value, "", "  ") // it was read from JSON
+		return b.String()
+	}
 	return string(value)
-}
-
-// takesRows reports whether an empty field is shown in rows: its value can only be an object,
-// whose keys are free.
-func takesRows(s *shape.Shape) bool {
-	return len(s.Kinds) > 0 && len(s.Names) == 0 && !slices.ContainsFunc(s.Kinds, func(k shape.Kind) bool { return k != shape.Object && k != shape.Null })
 }
 
 // fillRows shows an object in rows, with an empty one to add a key.
@@ -117,7 +131,7 @@ func (f *formField) sentRows(sent url.Values) (rows []keyRow, ok bool) {
 	}
 	slices.Sort(numbers)
 	for _, n := range numbers {
-		value := strings.ReplaceAll(sent.Get(f.valueInput(n)), "\r\n", "\n")
+		value := lineFeeds.Replace(sent.Get(f.valueInput(n)))
 		row := keyRow{Number: n, Key: strings.TrimSpace(sent.Get(f.keyInput(n))), Value: value, Lines: 1 + strings.Count(value, "\n")}
 		if row.Key != "" || row.Value != "" {
 			rows = append(rows, row)
@@ -132,9 +146,11 @@ func (f *formField) readRows(rows []keyRow, old json.RawMessage) (value json.Raw
 	was, _ := f.rowsOf(old)
 	isTyped = !slices.EqualFunc(rows, was, func(a, b keyRow) bool { return a.Key == b.Key && a.Value == b.Value })
 	var members []definition.Member
+	isList := f.Keyless && len(rows) > 0 && !slices.ContainsFunc(rows, func(r keyRow) bool { return r.Key != "" })
 	for _, r := range rows {
-		isTaken := !f.Listed && slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == r.Key })
+		isTaken := !f.Listed && !isList && slices.ContainsFunc(members, func(m definition.Member) bool { return m.Name == r.Key })
 		switch {
+		case r.Key == "" && isList:
 		case r.Key == "":
 			f.Problem = "a value has no key; name it, or remove the value"
 		case isTaken:
@@ -156,19 +172,30 @@ func (f *formField) readRows(rows []keyRow, old json.RawMessage) (value json.Raw
 	if len(members) == 0 {
 		return nil, isTyped
 	}
-	if f.Listed {
-		return listOf(members), isTyped
+	if !f.Listed && !isList {
+		return definition.Object(members), isTyped
 	}
-	return definition.Object(members), isTyped
+	var items []json.RawMessage
+	for _, m := range members {
+		if f.Listed {
+			m.Value = definition.Object([]definition.Member{m})
+		}
+		items = append(items, m.Value)
+	}
+	return listOf(items), isTyped
 }
 
-// listOf returns a list of objects with one key each.
-func listOf(members []definition.Member) json.RawMessage {
-	var out []string
-	for _, m := range members {
-		out = append(out, string(definition.Object([]definition.Member{m})))
+// listOf returns a list in JSON.
+func listOf(items []json.RawMessage) json.RawMessage {
+	return slices.Concat([]byte("["), bytes.Join(asBytes(items), []byte(", ")), []byte("]"))
+}
+
+func asBytes(items []json.RawMessage) [][]byte {
+	var out [][]byte
+	for _, item := range items {
+		out = append(out, item)
 	}
-	return json.RawMessage("[" + strings.Join(out, ", ") + "]")
+	return out
 }
 
 // jsonProblem returns the reason why a text is not JSON, with its place; empty for JSON.

@@ -36,7 +36,7 @@ func TestObjectsAsRows(t *testing.T) {
 		{"an object in a row", url.Values{"f.user_context.key.6": {"more"}, "f.user_context.value.6": {`{"a": [1]}`}}, `"[new]"}`, `"[new]", "more": {"a": [1]}}`},
 		{"an empty text", url.Values{"f.user_context.value.4": {""}}, `"Two\nlines"`, `""`},
 		{"a row less", url.Values{"f.user_context.key.1": {""}, "f.user_context.value.1": {""}}, `"count": 1.0, `, ""},
-		{"no rows", url.Values{"f.persona.key.0": {""}, "f.persona.value.0": {""}, "f.persona.key.1": {""}, "f.persona.value.1": {""}, "f.persona.key.2": {""}, "f.persona.value.2": {""}}, ",\n  \"persona\": {\"type\": \"kind\", \"description\": \"d\", \"instructions\": \"i\"}", ""},
+		{"no fields", url.Values{"f.persona.type": {""}, "f.persona.description": {""}, "f.persona.instructions": {""}}, ",\n  \"persona\": {\"type\": \"kind\", \"description\": \"d\", \"instructions\": \"i\"}", ""},
 		{"JSON in place of rows", url.Values{"f.persona": {`{"type": "rude", "description": "d", "instructions": "i"}`}}, `"kind"`, `"rude"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,12 +76,13 @@ func TestMistakesInRows(t *testing.T) {
 	}
 }
 
-// TestNestedObjectsAreJSON: a value with another one in it is a text of JSON, whose mistake is
-// named with its line. An empty field that takes any keys has a row for the first.
-func TestNestedObjectsAreJSON(t *testing.T) {
+// TestNestedObjects: the objects of a list are fields, whose own objects have rows. JSON may be
+// sent in place of them, whose mistake is named with its line. An empty field that takes any
+// keys has a row for the first.
+func TestNestedObjects(t *testing.T) {
 	r := newReader(t, map[string]string{rowsFile: `{"name": "A", "initial_message": "Hi", "expected_tool_calls": [{"tool": "find", "expected_params": {"z": 1.0, "a": 2}}]}` + "\n"})
 	_, page := r.ask("/settings/form?format=testcase&path="+rowsFile, nil)
-	r.has(page, `name="f.user_context.key.0" value=""`, "&#34;z&#34;: 1.0,\n      &#34;a&#34;: 2\n")
+	r.has(page, `name="f.user_context.key.0" value=""`, `name="f.expected_tool_calls.0.tool" value="find"`, `name="f.expected_tool_calls.0.expected_params.key.0" value="z"`, `value="1.0"`)
 	form := r.form(page, url.Values{"f.expected_tool_calls": {"[\r\n  {\"name\": find}\r\n]"}, "action": {"save"}})
 	status, page := r.ask("/settings/form", form)
 	r.has(page, `id="say-expected_tool_calls" role="alert">the value is not JSON: line 2, column 13: invalid character`)
@@ -142,13 +143,13 @@ func TestChecksAsRows(t *testing.T) {
 	}
 	r := newReader(t, map[string]string{file: head + "    checks: [{any_of: [hi, ho]}]\n"})
 	_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
-	r.has(page, `<textarea id="in-checks" name="f.checks"`, "any_of")
+	r.has(page, `name="f.checks.key.0" value="any_of"`, `name="f.checks.value.0" value="[&#34;hi&#34;,&#34;ho&#34;]"`)
 	_, page = r.ask("/settings/form", r.form(page, url.Values{"f.input": {"Hello"}, "action": {"save"}}))
 	r.has(page, "Saved")
 }
 
-// TestRubricsByLine writes the criteria of a judge one a line, or as a list of JSON, which the
-// form shows as JSON then.
+// TestRubricsByLine writes the criteria of a judge one a line, or as a list of JSON, whose
+// objects have fields then.
 func TestRubricsByLine(t *testing.T) {
 	const file, head = "test_definitions/shop.yaml", "evalcases:\n  - id: a\n    input: Hi\n    expected_outcome: It greets.\n"
 	r := newReader(t, map[string]string{file: head})
@@ -166,5 +167,5 @@ func TestRubricsByLine(t *testing.T) {
 		t.Errorf("the file is\n%s\nwant\n%s", got, want)
 	}
 	_, page := r.ask("/settings/form?item=0&format=evalcase&path="+file, nil)
-	r.has(page, `class="json" spellcheck="false">`, "&#34;tone&#34;")
+	r.has(page, `name="f.rubrics.0.id" value="tone"`, ">\nIs kind</textarea>")
 }

@@ -267,7 +267,6 @@ func TestRepairsOfFields(t *testing.T) {
 		"test_definitions/math/level_1/sum.json": `{"id": "math_sum", "name": "Sum", "prompt": "1 + 1?", "expected": {"answer": {"of": 2}}}`,
 	})
 	for _, tt := range []struct{ page, field, says, hasNot string }{
-		{"/settings/form?format=evalcase&path=test_definitions/shop.yaml", "evalcases", "write a list such as [{&#34;id&#34;: &#34;greets&#34;", "105"},
 		{"/settings/form?format=evalcase&item=0&path=test_definitions/shop.yaml", "input", "[{&#34;role&#34;: &#34;user&#34;", "105"},
 		{"/settings/edit?kind=test&id=math_sum", "expected", "an object such as {&#34;answer&#34;: &#34;105&#34;}", "a list"},
 	} {

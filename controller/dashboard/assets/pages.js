@@ -33,7 +33,7 @@
     });
   }
   // Rows of an object are added and removed; without scripts there is an empty one to fill.
-  for (const field of document.querySelectorAll("fieldset[data-field]")) {
+  const wireRows = field => {
     const rows = field.querySelector(".pairs"), add = field.querySelector("[data-add]");
     const wire = row => {
       const drop = row.querySelector("[data-drop]");
@@ -58,17 +58,51 @@
       wire(row);
       row.querySelector("input").focus();
     });
-  }
+  };
+  // Items of a list are added and removed; without scripts an empty one is folded.
+  const wireItems = field => {
+    const more = field.querySelector(":scope > .more"), summary = more.querySelector("summary");
+    const wire = item => {
+      const remove = item.querySelector(":scope > [data-remove]");
+      remove.hidden = false;
+      remove.addEventListener("click", () => {
+        item.remove();
+        summary.focus();
+        field.dispatchEvent(new Event("input", {bubbles: true}));
+      });
+    };
+    for (const item of field.querySelectorAll(":scope > .item")) wire(item);
+    summary.addEventListener("click", event => {
+      event.preventDefault();
+      const item = more.querySelector(":scope > .item"), blank = document.createElement("template");
+      const path = item.querySelector("[data-field]").dataset.field, n = Number(path.split(".").pop());
+      const stem = path.slice(0, -String(n).length), label = item.querySelector("legend,label").firstChild.textContent.trim();
+      blank.innerHTML = item.outerHTML
+        .replace(new RegExp(stem.replace(/[.$]/g, "\\$&") + n + "(?![0-9])", "g"), () => stem + (n + 1))
+        .replaceAll(label, label.replace(/[0-9]+$/, n + 1));
+      more.before(item);
+      more.append(blank.content);
+      wire(item);
+      start(item);
+      item.querySelector("select,input,textarea").focus();
+    });
+  };
+  const start = part => {
+    for (const field of part.querySelectorAll("[data-rows]")) wireRows(field);
+    for (const field of part.querySelectorAll("[data-items]")) if (!field.parentElement.closest(".more")) wireItems(field);
+  };
+  start(document);
   // What is typed into a form is checked where it is saved.
   for (const form of document.querySelectorAll("form[data-check]")) {
     let timer = 0, asked = 0;
     const show = (say, nth) => {
       if (nth !== asked) return; // something newer was typed
       for (const row of form.querySelectorAll("[data-field]")) {
-        const text = say.fields[row.dataset.field] || "";
-        row.querySelector(".problem").textContent = text;
-        if (text && row.closest("details")) row.closest("details").open = true;
+        const text = say.fields[row.dataset.field] || "", said = [...row.querySelectorAll(".problem")].find(p => p.closest("[data-field]") === row);
+        said.textContent = text;
+        for (let at = text && row.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
         for (const input of row.querySelectorAll("input,textarea,select")) {
+          if (input.closest("[data-field]") !== row) continue;
           if (text) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
         }
       }
@@ -88,6 +122,21 @@
       box.hidden = say.errors.length === 0;
       box.replaceChildren(...say.errors.map(text => { const p = document.createElement("p"); p.textContent = text; return p; }));
     };
+    // The type of an object says which other fields it has.
+    form.addEventListener("change", async event => {
+      const part = event.target.matches("[data-type]") && event.target.closest("fieldset"), id = event.target.id;
+      if (!part || part.closest(".more")) return;
+      const body = new URLSearchParams(new FormData(form));
+      body.set("action", "check");
+      try {
+        const answer = await fetch(form.getAttribute("action"), {method: "POST", body});
+        const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);
+        if (!now) return;
+        part.replaceWith(now);
+        start(now);
+        document.getElementById(id).focus();
+      } catch { /* saving shows them */ }
+    });
     form.addEventListener("input", () => {
       clearTimeout(timer);
       timer = setTimeout(async () => {

@@ -108,30 +108,17 @@ func onOneLine(value json.RawMessage) string {
 	return b.String()
 }
 
-// locateLine returns a function for the field of an item at a place in a file of lines,
-// and whether the item begins there.
-func locateLine(item string, data []byte) func(schema.Position) (name string, isFirst bool) {
+// locateLine returns the locator of an item in a file of lines.
+func locateLine(item string, data []byte) locator {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	at := lineOf(lines, item)
 	if item == "" {
 		at = lineOf(lines, "0") // the file is new
 	}
-	var text string
-	var members []member
-	if at >= 0 {
-		text = string(lines[at])
-		members, _ = membersOf(lines[at]) // the members before the mistake
-	}
-	return func(p schema.Position) (name string, isFirst bool) {
-		if p.Line != at+1 {
-			return "", false
+	return func(p schema.Position) (path []string, begins int) {
+		if at < 0 || p.Line != at+1 {
+			return nil, -1
 		}
-		begin := strings.IndexByte(text, '{') + 1
-		for _, m := range members {
-			if len([]rune(text[:m.from])) < p.Column {
-				name = m.name
-			}
-		}
-		return name, p.Column <= begin
+		return locateWithin(lines[at], offsetOf(lines[at], schema.Position{Line: 1, Column: p.Column}))
 	}
 }

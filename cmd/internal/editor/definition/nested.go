@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -155,29 +156,62 @@ func changeValue(old, now json.RawMessage, indent string, hasLines bool) (json.R
 	return b.Bytes(), err
 }
 
-// locateJSON returns a function for the field of an item at a place in a JSON file, and
-// whether the item begins there.
-func (d *Document) locateJSON(item string, data []byte) func(schema.Position) (name string, isFirst bool) {
+// locateJSON returns the locator of an item in a JSON file.
+func (d *Document) locateJSON(item string, data []byte) locator {
 	now := &Document{data: data, object: d.object, list: d.list}
 	from, to, err := bytes.IndexByte(data, '{'), len(data), error(nil)
 	if item != "" {
 		from, to, err = now.span(item)
 	}
-	var members []member
-	if err == nil && from >= 0 {
-		members, _ = membersOf(data[from:to]) // the members before the mistake
+	if err != nil || from < 0 {
+		from, to = 0, 0
 	}
-	return func(p schema.Position) (name string, isFirst bool) {
+	return func(p schema.Position) (path []string, begins int) {
 		at := offsetOf(data, p)
 		if item != "" && (at < from || at >= to) {
-			return "", false
+			return nil, -1
 		}
-		for _, m := range members {
-			if from+m.from <= at {
-				name = m.name
+		return locateWithin(data[from:to], at-from)
+	}
+}
+
+// locateWithin returns the path to an offset of a text with an object, and the length of the
+// path to the object that begins there. It reads the members before a mistake.
+func locateWithin(text []byte, at int) (path []string, begins int) {
+	begins = -1
+	for {
+		white := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+		if at -= white; len(text) == white {
+			return path, begins
+		}
+		text = text[white:]
+		if text[0] == '{' && at <= 0 {
+			return path, len(path)
+		}
+		parts := elementsOf(text)
+		if text[0] == '{' {
+			parts, _ = membersOf(text)
+		}
+		last := -1
+		for i, m := range parts {
+			if m.from <= at {
+				last = i
 			}
 		}
-		return name, name == ""
+		if last < 0 {
+			return path, begins
+		}
+		m := parts[last]
+		if text[0] == '{' {
+			path = append(path, m.name)
+		} else {
+			path = append(path, strconv.Itoa(last))
+		}
+		begin := m.to - len(m.value)
+		if at < begin {
+			return path, begins // at a key
+		}
+		text, at = m.value, at-begin
 	}
 }
 

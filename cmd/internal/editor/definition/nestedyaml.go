@@ -13,7 +13,7 @@ import (
 )
 
 // editYAML returns a file with another value at a path, which leads from the definition to it
-// by names and indexes. Whatever is equal in both values keeps its text.
+// by names and indexes. Parts that are equal in both values keep their text.
 func (d *Document) editYAML(text []byte, item string, path []any, old, now json.RawMessage) ([]byte, error) {
 	in, at, err := d.nodeAt(text, item, path)
 	if err != nil {

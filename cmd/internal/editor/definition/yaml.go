@@ -218,10 +218,14 @@ func encoded(n *yaml.Node) ([]byte, error) {
 	return b.Bytes(), enc.Close()
 }
 
-// Locate returns a function for the field of a definition at a place in a file from
-// [Document.Change], and whether the definition begins there. The field is empty for a
-// place in another definition. A nil document means a whole file.
-func Locate(d *Document, item string, data []byte) func(schema.Position) (name string, isFirst bool) {
+// A locator returns the path from a definition to a place, by names and numbers, and the length
+// of the path to the object that begins there, where missing fields are reported; -1 for none.
+// The path is empty for a place in another definition.
+type locator = func(schema.Position) (path []string, begins int)
+
+// Locate returns the locator of a definition in a file from [Document.Change]. A nil document
+// means a whole file.
+func Locate(d *Document, item string, data []byte) func(schema.Position) (path []string, begins int) {
 	if d == nil {
 		d = &Document{object: Fields{}}
 	}
@@ -237,22 +241,64 @@ func Locate(d *Document, item string, data []byte) func(schema.Position) (name s
 	if yaml.Unmarshal(data, &file) == nil {
 		found = d.mapping(&file, item)
 	}
-	return func(p schema.Position) (name string, isFirst bool) {
-		line := p.Line
+	return func(p schema.Position) (path []string, begins int) {
 		if found == nil || len(found.Content) == 0 {
-			return "", line <= 1
+			return nil, beginsIf(p.Line <= 1)
 		}
-		first, last := found.Content[0].Line, lastLine(found)
-		if line > last+1 {
-			return "", false
+		if p.Line > lastLine(found)+1 {
+			return nil, -1
 		}
-		for i := 0; i < len(found.Content); i += 2 {
-			if found.Content[i].Line <= line {
-				name = found.Content[i].Value
+		path, begins = pathTo(found, p)
+		if begins < 0 {
+			begins = beginsIf(p.Line <= found.Content[0].Line && (item == "" || p.Line >= found.Line) && len(path) < 2)
+		}
+		return path, begins
+	}
+}
+
+// beginsIf returns the length of the path to the definition if a place is its begin.
+func beginsIf(isFirst bool) int {
+	if isFirst {
+		return 0
+	}
+	return -1
+}
+
+// pathTo returns the path from a node to the last part that begins at a place or before it.
+func pathTo(n *yaml.Node, p schema.Position) (path []string, begins int) {
+	begins = -1
+	for {
+		if n.Kind == yaml.MappingNode && n.Line == p.Line && n.Column == p.Column {
+			begins = len(path)
+		}
+		name, next := "", (*yaml.Node)(nil)
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if isBefore(n.Content[i], p) {
+					name, next = n.Content[i].Value, n.Content[i+1]
+				}
+			}
+		case yaml.SequenceNode:
+			for i, item := range n.Content {
+				if isBefore(item, p) || item.Line == p.Line && len(n.Content) == 1 {
+					name, next = strconv.Itoa(i), item
+				}
 			}
 		}
-		return name, line <= first && (item == "" || line >= found.Line)
+		if next == nil {
+			return path, begins
+		}
+		path = append(path, name)
+		if n = next; !isBefore(n, p) {
+			return path, begins // at a key
+		}
 	}
+}
+
+// isBefore reports whether a node begins at a place or before it.
+func isBefore(n *yaml.Node, p schema.Position) bool {
+	return n.Line < p.Line || n.Line == p.Line && n.Column <= p.Column
 }
 
 // lastLine returns the last line on which a node of a tree begins.
