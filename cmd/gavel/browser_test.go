@@ -244,6 +244,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	}
 	checkList(t, b, filepath.Join(dir, "test_definitions", "list.yaml"))
 	checkRows(t, b, filepath.Join(dir, "test_definitions", "rows.json"))
+	checkItems(t, b, filepath.Join(dir, "test_definitions", "items.yaml"))
 	var runs struct{ Total int }
 	if err := json.Unmarshal([]byte(mustGet(t, "http://"+address+"/api/runs")), &runs); err != nil || runs.Total != 1 {
 		t.Errorf("there are %d runs, %v, want 1", runs.Total, err)
@@ -300,6 +301,58 @@ func checkRows(t *testing.T, b *browsertest.Browser, file string) {
 	data, err := os.ReadFile(file)
 	if want := `{"name": "Rows", "initial_message": "Hi", "user_context": {"zip": "0815", "size": 4}}` + "\n"; err != nil || string(data) != want {
 		t.Errorf("the file is %s, %v, want %s", data, err, want)
+	}
+}
+
+const itemsFile = `evalcases:
+- id: refund
+  input:
+  - role: system # always
+    content: 'Be brief.'
+  - {role: user, content: "How long?"}
+  expected_outcome: It names thirty days.
+  rubrics: [Kind, {id: short, expected_outcome: Is short}]
+  evaluators:
+  - type: llm_judge
+    prompt: Is it good? {{candidate_answer}}
+  metadata: {tags: [slow], owner: ada}
+`
+
+// checkItems adds a message and an evaluator by keys, whose type shows its fields, and removes a
+// message.
+func checkItems(t *testing.T, b *browsertest.Browser, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(itemsFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Visit("/settings/form?path=test_definitions/items.yaml&format=evalcase&item=0")
+	b.Check("form-items")
+	b.Tab(`[data-field=evaluators] > .more > summary`)
+	b.Press(kb.Enter)
+	b.Press("lat")
+	b.Await(`document.getElementById("in-evaluators.1.threshold")`)
+	b.Tab(`[name="f.evaluators.1.threshold"]`)
+	b.Press("-5")
+	b.Await(`document.getElementById("say-evaluators.1.threshold").textContent !== ""`)
+	b.Check("form-items-mistake")
+	b.Press(kb.Backspace + kb.Backspace + "500")
+	b.Tab(`[data-field=input] > .more > summary`)
+	b.Press(kb.Enter)
+	b.Press("ass" + kb.Tab)
+	b.Tab(`[name="f.input.2.content"]`)
+	b.Press("Thirty days.")
+	b.Tab(`[data-field=input] > .more > summary`)
+	b.Press(kb.Enter)
+	b.Await(`document.getElementById("in-input.3.role")`)
+	b.Check("form-items-added")
+	b.Tab(`[aria-label="Remove message 2"]`)
+	b.Press(kb.Enter)
+	b.Click("button[value=save]")
+	data, err := os.ReadFile(file)
+	want := strings.Replace(itemsFile, `{role: user, content: "How long?"}`, "role: assistant\n    content: Thirty days.", 1)
+	want = strings.Replace(want, "candidate_answer}}\n", "candidate_answer}}\n  - type: latency\n    threshold: 500\n", 1)
+	if err != nil || string(data) != want {
+		t.Errorf("the file is\n%s%v\nwant\n%s\nthe page says\n%s", data, err, want, b.Text("main"))
 	}
 }
 

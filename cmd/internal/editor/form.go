@@ -142,7 +142,7 @@ func isSeldom(f *formField) bool {
 // seldomFields are further fields that few definitions have.
 var seldomFields = []string{
 	"evaluation_criteria_override", "editor_model", "new_prompt", "system_prompt_mode", "timeout_ms",
-	"aggregation", "window_size", "on_turn_failure", "mode", "workspace", "environment", "preprocessors", "conversation_id", "note", "source_call_id",
+	"aggregation", "window_size", "on_turn_failure", "mode", "workspace", "execution", "environment", "preprocessors", "conversation_id", "note", "source_call_id",
 }
 
 // rank sorts folded fields last.

@@ -199,8 +199,10 @@ func (f *formField) noun() string {
 	case len(f.defs) == 1: // its definition has a name
 	case isPlural:
 		return one
-	default:
+	case len(f.defs) > 1:
 		return "part"
+	default:
+		return f.Label
 	}
 	var out strings.Builder
 	name := strings.TrimPrefix(f.defs[0], "#Evalcase")
@@ -336,8 +338,12 @@ func kindsOf(comment string) []string {
 	return out
 }
 
-// isNamed reports whether the comment on a field of a shape names a type.
+// isNamed reports whether the comment on a field of a shape names a type, as the comment on the
+// type does with the ones of comparisons.
 func isNamed(s *shape.Shape, kind string) bool {
+	if of := s.Fields["type"]; of != nil && slices.Contains(strings.FieldsFunc(of.Comment, func(r rune) bool { return r == ',' || r == ' ' }), kind) {
+		return true
+	}
 	return slices.ContainsFunc(s.Names, func(name string) bool { return slices.Contains(kindsOf(s.Fields[name].Comment), kind) })
 }
 

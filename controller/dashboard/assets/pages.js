@@ -123,19 +123,25 @@
       box.replaceChildren(...say.errors.map(text => { const p = document.createElement("p"); p.textContent = text; return p; }));
     };
     // The type of an object says which other fields it has.
-    form.addEventListener("change", async event => {
-      const part = event.target.matches("[data-type]") && event.target.closest("fieldset"), id = event.target.id;
-      if (!part || part.closest(".more")) return;
+    const retype = async part => {
       const body = new URLSearchParams(new FormData(form));
       body.set("action", "check");
       try {
         const answer = await fetch(form.getAttribute("action"), {method: "POST", body});
         const now = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part.id);
+        const at = part.contains(document.activeElement) && document.activeElement.name;
         if (!now) return;
         part.replaceWith(now);
         start(now);
-        document.getElementById(id).focus();
+        if (at) now.querySelector(`[name="${CSS.escape(at)}"]`)?.focus();
       } catch { /* saving shows them */ }
+    };
+    let typing = 0;
+    form.addEventListener("change", event => {
+      const part = event.target.matches("[data-type]") && event.target.closest("fieldset");
+      if (!part || part.closest(".more")) return;
+      clearTimeout(typing); // a letter chooses one, and the next one another
+      typing = setTimeout(() => retype(part), 400);
     });
     form.addEventListener("input", () => {
       clearTimeout(timer);
