@@ -341,10 +341,10 @@ func attachProblems(form []*formField, problems []schema.Problem, fieldAt locato
 			continue
 		}
 		at, begins := fieldAt(p.Position)
-		f := fieldOn(form, at)
+		f, _ := fieldOn(form, at)
 		if found := quotedFieldName.FindStringSubmatch(said); begins >= 0 && found != nil {
 			named := append(slices.Clone(at[:begins]), found[1])
-			if field := fieldOn(form, named); field != nil && field.Path == strings.Join(named, ".") {
+			if field, isWhole := fieldOn(form, named); isWhole {
 				f = field
 			}
 		}

@@ -470,18 +470,24 @@ func (f *formField) isFilled() bool {
 	return f.Value != "" || len(f.Pairs) > 1 || len(f.Items) > 0 || slices.ContainsFunc(f.Fields, (*formField).isFilled)
 }
 
-// fieldOn returns the last field on a path of names and numbers; nil for none.
-func fieldOn(fields []*formField, path []string) *formField {
-	var out *formField
+// fieldOn returns the last field on a path of names and indexes, and whether that is all of the
+// path; nil for none.
+func fieldOn(fields []*formField, path []string) (out *formField, isWhole bool) {
 	for _, step := range path {
 		at := slices.IndexFunc(fields, func(f *formField) bool { return f.Name == step })
+		if out != nil && out.Widget == itemsWidget { // the number of an item stays when one before it is removed
+			at = -1
+			if n, err := strconv.Atoi(step); err == nil && n < len(fields) {
+				at = n
+			}
+		}
 		if at < 0 {
-			return out
+			return out, false
 		}
 		out = fields[at]
 		fields = slices.Concat(out.Fields, out.Items)
 	}
-	return out
+	return out, out != nil
 }
 
 // title returns the label of the field with its place.

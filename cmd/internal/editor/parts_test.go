@@ -178,6 +178,18 @@ func TestProblemsOfItems(t *testing.T) {
 	}
 }
 
+// TestProblemsAfterARemovedItem: a problem is at its item when one before it is removed.
+func TestProblemsAfterARemovedItem(t *testing.T) {
+	r := newReader(t, map[string]string{messagesFile: messagesText, "test_definitions/pic.png": picture})
+	_, page := r.ask(messagesForm, nil)
+	form := without(r.form(page, url.Values{"f.evaluators.1.max_ms": {"-1"}, "action": {"save"}}), "f.evaluators.0")
+	status, page := r.ask("/settings/form", form)
+	r.has(page, `id="say-evaluators.1.max_ms" role="alert">`+"`max_ms` is -1")
+	if status != 400 {
+		t.Errorf("status %d, want 400", status)
+	}
+}
+
 // TestTextOrItems refuses a text next to items, and keeps what was typed.
 func TestTextOrItems(t *testing.T) {
 	r := newReader(t, map[string]string{messagesFile: messagesText, "test_definitions/pic.png": picture, "test_definitions/new.png": picture})
@@ -278,7 +290,7 @@ func TestItemsOfEveryKind(t *testing.T) {
 		{"#Level", "tool_ids", `["a"]`, "tool_ids", "a"},
 	} {
 		form := formFields(tt.def, definition.Fields{tt.field: json.RawMessage(tt.value)})
-		f := fieldOn(form, strings.Split(tt.path, "."))
+		f, _ := fieldOn(form, strings.Split(tt.path, "."))
 		if f == nil || f.Path != tt.path || f.Value != tt.want || f.Widget == jsonWidget && !f.Texts {
 			t.Errorf("%s: %s = %s has the field %+v, want %s with %q", tt.def, tt.field, tt.value, f, tt.path, tt.want)
 		}

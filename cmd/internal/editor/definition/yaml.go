@@ -271,21 +271,7 @@ func pathTo(n *yaml.Node, p schema.Position) (path []string, begins int) {
 		if n.Kind == yaml.MappingNode && n.Line == p.Line && n.Column == p.Column {
 			begins = len(path)
 		}
-		name, next := "", (*yaml.Node)(nil)
-		switch n.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if isBefore(n.Content[i], p) {
-					name, next = n.Content[i].Value, n.Content[i+1]
-				}
-			}
-		case yaml.SequenceNode:
-			for i, item := range n.Content {
-				if isBefore(item, p) || item.Line == p.Line && len(n.Content) == 1 {
-					name, next = strconv.Itoa(i), item
-				}
-			}
-		}
+		name, next := partBefore(n, p)
 		if next == nil {
 			return path, begins
 		}
@@ -294,6 +280,23 @@ func pathTo(n *yaml.Node, p schema.Position) (path []string, begins int) {
 			return path, begins // at a key
 		}
 	}
+}
+
+// partBefore returns the last part of a node that begins at a place or before it; nil for none.
+func partBefore(n *yaml.Node, p schema.Position) (name string, part *yaml.Node) {
+	step := 1
+	if n.Kind == yaml.MappingNode {
+		step = 2 // a key and its value
+	}
+	if n.Kind != yaml.MappingNode && n.Kind != yaml.SequenceNode {
+		return "", nil
+	}
+	for i := 0; i+step <= len(n.Content) && isBefore(n.Content[i], p); i += step {
+		if name, part = strconv.Itoa(i), n.Content[i]; step == 2 {
+			name, part = part.Value, n.Content[i+1]
+		}
+	}
+	return name, part
 }
 
 // isBefore reports whether a node begins at a place or before it.
