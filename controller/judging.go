@@ -30,6 +30,8 @@ type judging struct {
 	// limiters keep the calls of all batches within the targets' limits.
 	limiters *limit.Limiters
 	breakers *limit.Breakers
+	// run pays for the calls.
+	run      ledger.Run
 	progress observed
 	// controls are judged after everything that decides.
 	controls step
@@ -63,6 +65,9 @@ func (e *execution) newJudging() *judging {
 		Budget: p.req.Head.Config.Budget, Now: p.req.Now,
 		Repository: p.req.HeadTrust.Repository, PullRequest: p.req.HeadTrust.PullRequest,
 	})}
+	j.run = ledger.Run{
+		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest, Base: p.Plan.Base, Head: p.Plan.Head, Started: p.req.Now(),
+	}
 	j.progress = observed{tell: e.opts.Observe, hide: p.redact(), step: Progress{Held: j.limiters.Held}}
 	j.head = e.side(confirm.Head, p.req.Head, e.in.Head)
 	if p.req.Base != nil {
@@ -223,7 +228,7 @@ func (j *judging) config(b jobBatch) (run.Config, error) {
 		deployed = b.side.revisions.check
 	}
 	return run.Config{
-		Ledger: e.p.req.Ledger, Trust: b.side.trust, Programs: e.host.Programs(b.side.Checkout), Targets: targets, Roles: b.side.Config.Roles.Targets(),
+		Ledger: e.p.req.Ledger, Run: j.run, Trust: b.side.trust, Programs: e.host.Programs(b.side.Checkout), Targets: targets, Roles: b.side.Config.Roles.Targets(),
 		Budget: j.budget, Revision: revision(b.side.Commit), Deployed: deployed, AtBase: atBase, Scrub: e.p.Scrub(), Record: e.recorder(),
 		Keep: j.keep(b.side), Control: e.opts.Control, Breakers: j.breakers, Limiters: j.limiters, Clock: clock.Funcs{NowFunc: e.p.req.Now},
 	}, nil

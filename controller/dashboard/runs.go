@@ -26,6 +26,8 @@ type runRow struct {
 	Part string
 	// Before says that the run is the one that another is compared with first.
 	Before bool
+	// Open is running or interrupted for a run without a report.
+	Open string
 	// scope is equal for runs of the same cases.
 	scope string
 }
@@ -56,7 +58,48 @@ func (s *Site) runs(r *http.Request) (view, error) {
 		}
 		body.Runs = append(body.Runs, row)
 	}
+	open, err := s.cfg.Ledger.Unreported(r.Context(), s.cfg.Repository)
+	if err != nil {
+		return view{}, err
+	}
+	body.Runs = s.withOpen(body.Runs, open, found, n == 0)
 	return view{Template: "runs", Title: "Runs", Body: body, Live: true}, nil
+}
+
+// withOpen returns the rows of a page with the runs without a report that began between those
+// found: the ones of the page, and the first one of the next page. On the first page newer
+// ones come first.
+func (s *Site) withOpen(rows []runRow, open []ledger.Unreported, found []ledger.Run, isFirst bool) []runRow {
+	var out []runRow
+	for i := 0; i <= len(rows); i++ {
+		for _, u := range open {
+			after := i < len(found) && !u.Started.After(found[i].Started) // it belongs further down
+			before := i > 0 && u.Started.After(found[i-1].Started)        // it is above already
+			if !after && !before && (i > 0 || isFirst) {
+				out = append(out, s.openRow(u))
+			}
+		}
+		if i < len(rows) {
+			out = append(out, rows[i])
+		}
+	}
+	return out
+}
+
+// openRow returns the row of a run without a report.
+func (s *Site) openRow(u ledger.Unreported) runRow {
+	row := runRow{
+		Open: "interrupted", When: formatRunTime(u.Finished), ISO: u.Finished.Format(time.RFC3339),
+		Head: s.headOf(u.Head, ""), About: about(u.Run, s.cfg.Repository == ""),
+		Counts: textfmt.Count(int(u.Cost.Calls), "call"), Took: textfmt.Duration(u.Finished.Sub(u.Started)),
+	}
+	if u.Running {
+		row.Open = "running"
+	}
+	if u.Cost.USD > 0 {
+		row.Cost = textfmt.USD(u.Cost.USD)
+	}
+	return row
 }
 
 // workTree is the head of runs of the working tree.

@@ -163,12 +163,17 @@ var removals = []removal{
 		"SELECT id FROM failures WHERE created < ?1 AND id > ?4",
 		removeBy("failures", "id"),
 	},
+	{
+		func(*Removed) *int64 { return nil }, "",
+		"SELECT DISTINCT run AS id FROM unreported WHERE updated < ?1 AND run > ?4",
+		removeBy("unreported", "run"),
+	},
 }
 
 // removeBy returns a function that removes rows of a table by a column.
 func removeBy(table, column string) func(*store.Tx, string) (int64, error) {
 	value := "CAST(value AS BIGINT)"
-	if table == "deliveries" {
+	if table == "deliveries" || table == "unreported" {
 		value = "value"
 	}
 	text := "DELETE FROM " + table + " WHERE " + column + " IN (SELECT " + value + " FROM json_each(?))"

@@ -100,6 +100,7 @@ func conformance(t *testing.T, b backend) {
 		{"spending", testSpending},
 		{"spending at once", testSpendingAtOnce},
 		{"claims", testClaims},
+		{"unreported", testUnreported},
 		{"commands", testCommands},
 		{"heads", testHeads},
 	} {

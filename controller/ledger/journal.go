@@ -36,6 +36,9 @@ type Call struct {
 	// Lease is the lease under which the call was made; nil if nobody else can be at
 	// work.
 	Lease *Lease
+	// Paid is what the call took, which counts as unreported until the report of its run
+	// is stored. Reading leaves it empty.
+	Paid Payment
 }
 
 // SaveCall stores a call; it is durable when SaveCall returns. The error is
@@ -51,6 +54,7 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		err = callRow{
 			Digest: c.Key.Digest, Ordinal: c.Key.Ordinal, Seq: c.Key.Seq, Namespace: trust.namespace(), Level: int(trust.Level), Attempt: c.Key.Attempt,
 			Role: c.Key.Role, RequestDigest: c.RequestDigest, Question: questionKey(c.Question), Request: c.Request, Reply: c.Reply, Created: c.At.UnixMilli(),
+			Paid: c.Paid.args(c.At, c.Lease),
 		}.Store(ctx, l.store, c.Lease.epoch)
 	}
 	if !errors.Is(err, store.ErrRefused) {
@@ -69,8 +73,11 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question`,
 			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
 			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), epoch, questionKey(c.Question))
-		if err != nil || stored > 0 {
+		switch {
+		case err != nil:
 			return err
+		case stored > 0:
+			return c.Paid.add(t, c.At, c.Lease)
 		}
 		return c.Lease.check(t)
 	})

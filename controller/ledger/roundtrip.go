@@ -67,6 +67,7 @@ type callRow struct {
 	Question       any // see questionKey
 	Request, Reply []byte
 	Created        int64
+	Paid           []any // the values of unreportedColumns
 }
 
 // Store stores a call, in the place of an earlier one, while the lease is held.
@@ -79,9 +80,12 @@ func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
 				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question
 			RETURNING id
+		), paid AS (
+			INSERT INTO unreported (` + unreportedColumns + `)
+			SELECT ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25 FROM held WHERE ?14 <> ''` + unreportedAdded + `
 		)
 		SELECT EXISTS (SELECT 1 FROM stored)`,
-		Args: []any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch, c.Question},
+		Args: append([]any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch, c.Question}, c.Paid...),
 		Into: []any{&stored},
 	})
 	if err == nil && !stored {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -41,7 +42,8 @@ type RunCost struct {
 const mostCosts = 100_000
 
 // RunCosts reads the costs of runs from their reports, each report once, since it never
-// changes. It is safe for concurrent use. Most callers want [NewRunCosts].
+// changes, and the ones of unreported runs from the ledger's table of them. It is safe for
+// concurrent use. Most callers want [NewRunCosts].
 type RunCosts struct {
 	ledger *Ledger
 
@@ -54,8 +56,8 @@ func NewRunCosts(store *Ledger) *RunCosts {
 	return &RunCosts{ledger: store, known: map[string]RunCost{}}
 }
 
-// Newest returns the costs of the newest runs of a repository, at most limit and the newest
-// first, and the number of all runs. An empty repository means all.
+// Newest returns the costs of the newest runs of a repository, at most limit and the last
+// ended first, and the number of all runs. An empty repository means all.
 func (c *RunCosts) Newest(ctx context.Context, repository string, limit int) (found []RunCost, total int, err error) {
 	store := c.ledger.Store()
 	err = store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&total) },
@@ -64,7 +66,15 @@ func (c *RunCosts) Newest(ctx context.Context, repository string, limit int) (fo
 		return nil, 0, store.Fault("count the runs", err)
 	}
 	found, err = c.read(ctx, "SELECT id FROM runs WHERE ? IN ('', repository) ORDER BY started DESC, id DESC LIMIT ?", repository, limit)
-	return found, total, store.Fault("read the costs of runs", err)
+	if err != nil {
+		return nil, 0, store.Fault("read the costs of runs", err)
+	}
+	unreported, err := c.ledger.Unreported(ctx, repository)
+	for _, u := range unreported {
+		found = append(found, u.Cost)
+	}
+	slices.SortStableFunc(found, func(a, b RunCost) int { return b.Finished.Compare(a.Finished) })
+	return found[:min(len(found), limit)], total + len(unreported), err
 }
 
 // Spent adds up the costs of the runs that ended since a time, by repository.
@@ -74,10 +84,16 @@ func (c *RunCosts) Spent(ctx context.Context, since time.Time) (map[string]CostS
 		return nil, c.ledger.Store().Fault("add up the costs of runs", err)
 	}
 	out := map[string]CostSum{}
+	unreported, err := c.ledger.Unreported(ctx, "")
+	for _, u := range unreported {
+		if !u.Finished.Before(since) {
+			found = append(found, u.Cost)
+		}
+	}
 	for _, run := range found {
 		out[run.Repository] = out[run.Repository].Add(run)
 	}
-	return out, nil
+	return out, err
 }
 
 // read returns the costs of the runs whose ids a query selects, in its order.

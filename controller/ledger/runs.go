@@ -85,6 +85,9 @@ func (l *Ledger) saveReport(ctx context.Context, r Run, all bool, items []Outbox
 		if err := packed.insert(t, r.ID); err != nil {
 			return err
 		}
+		if err := t.Exec("DELETE FROM unreported WHERE run = ?", r.ID); err != nil {
+			return err
+		}
 		return insertItems(t, r.ID, now, items)
 	})
 }

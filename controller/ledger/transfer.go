@@ -16,7 +16,7 @@ import (
 // tables are in the order in which rows refer to each other.
 var tables = []string{
 	"meta", "samples", "transcripts", "judgements", "parts", "verdicts", "calls", "runs", "reports", "outbox", "deliveries", "spending",
-	"commands", "heads", "pieces", "report_pieces", "served_repositories", "schedules", "pending_heads", "suspects", "histories", "failures",
+	"commands", "heads", "pieces", "report_pieces", "served_repositories", "schedules", "pending_heads", "suspects", "histories", "failures", "unreported",
 }
 
 // passing are the tables about runs in progress. A copy has none.

@@ -94,7 +94,7 @@ func TestDiskFull(t *testing.T) {
 	random := make([]byte, 10_000) // nothing makes it smaller
 	_, _ = rand.Read(random)
 	body := fmt.Appendf(nil, "%q", hex.EncodeToString(random))
-	limit(60)
+	limit(80)
 	errs := make([]error, 100)
 	var group sync.WaitGroup
 	for i := range errs {

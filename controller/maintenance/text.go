@@ -80,7 +80,11 @@ func (t Totals) Text() string {
 	if t.ReuseRate != nil {
 		fmt.Fprintf(&b, "reused: %d of %s (%.0f %%)\n", t.Reused, textfmt.Count(t.Judged+t.Reused, "case"), 100**t.ReuseRate)
 	}
-	fmt.Fprintf(&b, "spent: %s\nsaved: %s\n", t.Spent, t.Saved)
+	fmt.Fprintf(&b, "spent: %s\n", t.Spent)
+	if n := t.Unreported.Runs; n > 0 {
+		fmt.Fprintf(&b, "  in %s without a report, running or interrupted: %s\n", textfmt.Count(n, "run"), t.Unreported.Amount)
+	}
+	fmt.Fprintf(&b, "saved: %s\n", t.Saved)
 	for _, a := range t.Accounts {
 		fmt.Fprintf(&b, "budget of %s: %s, %d tokens, %s\n", textfmt.Line(a.Name), count(a.Calls, "call"), a.Tokens, textfmt.USD(a.USD))
 	}

@@ -12,12 +12,18 @@ type Totals struct {
 	ledger.Counts
 	// Judged and Reused count the cases of all stored runs; ReuseRate is the share of
 	// reused ones, nil without cases.
-	Judged    int       `json:"judged"`
-	Reused    int       `json:"reused"`
-	ReuseRate *float64  `json:"reuse_rate"`
-	Spent     Amount    `json:"spent"`
-	Saved     Amount    `json:"saved"`
-	Accounts  []Account `json:"accounts"`
+	Judged    int      `json:"judged"`
+	Reused    int      `json:"reused"`
+	ReuseRate *float64 `json:"reuse_rate"`
+	// Spent includes what Unreported runs spent, which have no report: they are in
+	// progress, or were interrupted.
+	Spent      Amount `json:"spent"`
+	Unreported struct {
+		Runs int `json:"runs"`
+		Amount
+	} `json:"unreported"`
+	Saved    Amount    `json:"saved"`
+	Accounts []Account `json:"accounts"`
 }
 
 // An Amount is the cost of calls, actual or saved.
@@ -48,6 +54,14 @@ func (x *Amount) add(calls int, usd *float64) {
 	x.USD += *usd
 }
 
+// addRun adds the known cost of a run.
+func (x *Amount) addRun(run ledger.RunCost) {
+	x.Calls, x.USD = x.Calls+int(run.Calls), x.USD+run.USD
+	if run.Unpriced {
+		x.Unpriced++
+	}
+}
+
 // Total sums up the runs of a ledger.
 func Total(ctx context.Context, store *ledger.Ledger) (Totals, error) {
 	out := Totals{Accounts: []Account{}}
@@ -65,6 +79,15 @@ func Total(ctx context.Context, store *ledger.Ledger) (Totals, error) {
 	})
 	if err != nil {
 		return out, err
+	}
+	unreported, err := store.Unreported(ctx, "")
+	if err != nil {
+		return out, err
+	}
+	for _, u := range unreported {
+		out.Unreported.Runs++
+		out.Unreported.addRun(u.Cost)
+		out.Spent.addRun(u.Cost)
 	}
 	if all := out.Judged + out.Reused; all > 0 {
 		rate := float64(out.Reused) / float64(all)

@@ -164,11 +164,15 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	return reply, l.journal(ctx, call, entry, reply)
 }
 
-// call sends a request to its target, and notes when it was answered.
+// call sends a request to its target, and notes when it was answered and what it took.
 func (l *callLog) call(ctx context.Context, name string, req target.Request, call *ledger.Call) (target.Reply, error) {
 	l.live = true
 	reply, err := l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(call.Key)))
 	call.At = l.caseRun.runner.cfg.Clock.Now()
+	u := reply.Usage
+	call.Paid = ledger.Payment{
+		Run: l.caseRun.runner.cfg.Run, Amount: ledger.Amount{Calls: int64(u.Calls), Tokens: u.Tokens(), USD: u.CostUSD}, Unpriced: int64(u.Unpriced),
+	}
 	return reply.Scrubbed(l.caseRun.runner.cfg.Scrub), err
 }
 

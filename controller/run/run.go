@@ -66,6 +66,9 @@ type Target struct {
 // A Config configures a run.
 type Config struct {
 	Ledger *ledger.Ledger
+	// Run is the run that pays for the calls, without its report: until that is stored, the
+	// ledger counts them as unreported. Without an ID it does not.
+	Run ledger.Run
 	// Trust is written into every entry.
 	Trust   ledger.Trust
 	Targets map[string]Target

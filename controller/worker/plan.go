@@ -34,6 +34,8 @@ type runPlan struct {
 	sides    map[string]*side
 	ends     []func() error
 	budget   *run.Budget
+	// run pays for the calls. It began here when the plan was made.
+	run ledger.Run
 	// atBase are the versions that base's verdicts came from, for head.
 	atBase map[string][]string
 
@@ -108,6 +110,10 @@ func (p *runPlan) load(ctx context.Context, about json.RawMessage) (err error) {
 		return errors.Join(err, p.close())
 	}
 	p.prepared, p.sessions = prepared, map[string]*session{}
+	p.run = ledger.Run{
+		ID: p.about.Run, Repository: subject.LedgerName, PullRequest: subject.Number,
+		Base: prepared.Plan.Base, Head: prepared.Plan.Head, Started: time.Now(),
+	}
 	p.budget = p.about.budgetOf(prepared.Request().HeadTrust)
 	p.index(host)
 	return nil
@@ -204,7 +210,7 @@ func (p *runPlan) session(ctx context.Context, id string, t queue.Part, job run.
 			atBase = p.atBase
 		}
 		made, err := run.Begin(context.WithoutCancel(ctx), run.Config{
-			Ledger: j.cfg.Ledger, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
+			Ledger: j.cfg.Ledger, Run: p.run, Trust: s.trust, Programs: s.programs, Targets: targets, Roles: s.checkout.Config.Roles.Targets(),
 			Budget: p.budget, Revision: t.Revision, AtBase: atBase, Scrub: p.prepared.Scrub(), Breakers: &j.breakers, Limiters: j.limiters,
 		})
 		if err != nil {

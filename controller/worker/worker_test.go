@@ -142,6 +142,10 @@ func TestJudge(t *testing.T) {
 	if err != nil || len(known) != 1 || known[0].Decided == nil {
 		t.Errorf("the ledger has %+v, %v, want the decision", known, err)
 	}
+	paid, err := b.cfg.Ledger.Unreported(t.Context(), b.task.Trust.Repository)
+	if err != nil || len(paid) != 1 || paid[0].ID != "a-run" || paid[0].Cost.Calls != 1 || paid[0].Head == "" {
+		t.Errorf("the ledger counts %+v, %v, want one call of the run until it has a report", paid, err)
+	}
 }
 
 // TestJudgePair judges a task and its partner. Neither is judged if the partner is not what
