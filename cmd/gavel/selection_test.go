@@ -78,6 +78,11 @@ func TestSelectionCalls(t *testing.T) {
 		}
 		return stdout
 	}
+	// twice compares the answers to the first test by a second criterion, too.
+	twice := func(criterion string) string {
+		const second = "- description: second"
+		return strings.Replace(files["promptfooconfig.yaml"], second, "  - {type: select-best, value: "+criterion+"}\n"+second, 1)
+	}
 	for _, step := range []struct {
 		name        string
 		args        []string
@@ -90,7 +95,9 @@ func TestSelectionCalls(t *testing.T) {
 		{name: "all rows", args: []string{"run"}, echo: 3, judge: 1, says: "2 passed, 4 failed"},
 		{name: "nothing is new", args: []string{"run"}, says: "0 calls"},
 		{name: "an assertion of one test", args: []string{"run"}, edit: map[string]string{"promptfooconfig.yaml": strings.ReplaceAll(files["promptfooconfig.yaml"], "value: milk", "value: best")}, says: "re-judged"},
-		{name: "whatever is stored", args: []string{"run", "--fresh"}, echo: 6, judge: 2, says: "2 passed, 4 failed"},
+		{name: "another comparison", args: []string{"run"}, edit: map[string]string{"promptfooconfig.yaml": twice("it has the word best before all others")}, judge: 1, says: "3 re-judged"},
+		{name: "one of two comparisons", args: []string{"run"}, edit: map[string]string{"promptfooconfig.yaml": twice("it has the word best after all others")}, judge: 1, says: "3 re-judged"},
+		{name: "whatever is stored", args: []string{"run", "--fresh"}, edit: map[string]string{"promptfooconfig.yaml": files["promptfooconfig.yaml"]}, echo: 6, judge: 2, says: "2 passed, 4 failed"},
 		{name: "three samples", args: []string{"run", "--repeat", "3"}, echo: 18, judge: 6, says: "2 passed, 4 failed"},
 		{name: "a changed prompt", args: []string{"run", "--base", "HEAD"}, edit: map[string]string{"promptfooconfig.yaml": files["promptfooconfig.yaml"], "three.txt": "any {{q}}"}, echo: 2, judge: 2, says: "4 failed"},
 	} {

@@ -93,7 +93,8 @@ func candidates(c *schema.Case, env *Environment) ([]Candidate, int) {
 		all = append(all, candidate)
 	}
 	own := all[0].rank
-	slices.SortStableFunc(all, func(a, b Candidate) int { return cmp.Compare(a.rank, b.rank) })
+	// By the answers first: a comparison by other criteria shows them in the same order.
+	slices.SortStableFunc(all, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.E, b.E), cmp.Compare(a.rank, b.rank)) })
 	return all, slices.IndexFunc(all, func(x Candidate) bool { return x.rank == own })
 }
 
