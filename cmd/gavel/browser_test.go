@@ -349,7 +349,7 @@ func checkItems(t *testing.T, b *browsertest.Browser, file string) {
 	b.Press(kb.Enter)
 	b.Click("button[value=save]")
 	data, err := os.ReadFile(file)
-	want := strings.Replace(itemsFile, `{role: user, content: "How long?"}`, "role: assistant\n    content: Thirty days.", 1)
+	want := strings.Replace(itemsFile, `{role: user, content: "How long?"}`, "{role: assistant, content: Thirty days.}", 1)
 	want = strings.Replace(want, "candidate_answer}}\n", "candidate_answer}}\n  - type: latency\n    threshold: 500\n", 1)
 	if err != nil || string(data) != want {
 		t.Errorf("the file is\n%s%v\nwant\n%s\nthe page says\n%s", data, err, want, b.Text("main"))
