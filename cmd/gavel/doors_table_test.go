@@ -31,6 +31,12 @@ var (
 	idle     = map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard, "workers": nothingToDo}
 )
 
+// askedOfBranch is how a regression of a skill's eval ends where the branch is judged, too, in
+// which the judge is asked once about another eval.
+var askedOfBranch = outcome{
+	rule: ownBranches, gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}, calls: map[string]int{toJudge: 11},
+}
+
 // scenarios are the rows of the table.
 var scenarios = []scenario{
 	{
@@ -343,7 +349,8 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 	{
 		name: "one eval of a skill is asked more", base: withSkills("word", "It opens."), head: withSkills("word", "FAIL, it says."), programs: "sh",
 		answer: echo,
-		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}},
+		want:   outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}, calls: map[string]int{toJudge: 10}},
+		differ: map[string]outcome{"serve": askedOfBranch, "serve on PostgreSQL": askedOfBranch, "workers": askedOfBranch},
 	},
 	{
 		name: "an eval of a skill loses a criterion", base: withSkills("word", "It opens."), programs: "sh", answer: echo,

@@ -153,9 +153,11 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	entry := journalEntry{System: req.System, Messages: req.Messages, Tools: req.Tools}
 	reply, err := l.known(ctx, name, &call)
 	if entry.Reused = !call.At.IsZero(); err == nil && !entry.Reused {
-		req.Session = l.sessionOf(key, name)
+		l.live, req.Session = true, l.sessionOf(key, name)
 		entry.Session = req.Session
-		reply, err = l.call(ctx, name, req, &call)
+		reply, err = l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
+		call.At, call.Paid = l.caseRun.runner.cfg.Clock.Now(), l.payment(reply.Usage)
+		reply = reply.Scrubbed(l.caseRun.runner.cfg.Scrub)
 	}
 	if err != nil {
 		return target.Reply{}, err
@@ -164,16 +166,11 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	return reply, l.journal(ctx, call, entry, reply)
 }
 
-// call sends a request to its target, and notes when it was answered and what it took.
-func (l *callLog) call(ctx context.Context, name string, req target.Request, call *ledger.Call) (target.Reply, error) {
-	l.live = true
-	reply, err := l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(call.Key)))
-	call.At = l.caseRun.runner.cfg.Clock.Now()
-	u := reply.Usage
-	call.Paid = ledger.Payment{
+// payment returns what a reply took, for the run.
+func (l *callLog) payment(u verdict.Usage) ledger.Payment {
+	return ledger.Payment{
 		Run: l.caseRun.runner.cfg.Run, Amount: ledger.Amount{Calls: int64(u.Calls), Tokens: u.Tokens(), USD: u.CostUSD}, Unpriced: int64(u.Unpriced),
 	}
-	return reply.Scrubbed(l.caseRun.runner.cfg.Scrub), err
 }
 
 // sessionOf returns the session of a call; empty for targets without sessions. Each
