@@ -393,6 +393,12 @@ func withSkills(word, expected string) map[string]string {
 	}
 }
 
+// askedOfBranch is how a regression of a skill's eval ends where the branch is judged, too, in
+// which the judge is asked once about another eval.
+var askedOfBranch = outcome{
+	rule: ownBranches, gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}, calls: map[string]int{toJudge: 11},
+}
+
 // withServer is a shop whose agent Gavel starts: it says the number of days in a file of
 // prompts, in the words of a module.
 func withServer(days string) map[string]string {

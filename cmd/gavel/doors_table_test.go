@@ -31,12 +31,6 @@ var (
 	idle     = map[string]string{"run": atTheKeyboard, "run on PostgreSQL": atTheKeyboard, "watch": atTheKeyboard, "workers": nothingToDo}
 )
 
-// askedOfBranch is how a regression of a skill's eval ends where the branch is judged, too, in
-// which the judge is asked once about another eval.
-var askedOfBranch = outcome{
-	rule: ownBranches, gate: "fail", reason: "1 case regressed", cases: map[string]string{"skills/csv#2": "fail regression"}, calls: map[string]int{toJudge: 11},
-}
-
 // scenarios are the rows of the table.
 var scenarios = []scenario{
 	{
