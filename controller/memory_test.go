@@ -146,7 +146,7 @@ func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 // TestAnUnchangedRunTakesLittle bounds what a run holds of each case whose verdict
 // is stored, and what it allocates for it.
 func TestAnUnchangedRunTakesLittle(t *testing.T) {
-	const n, mostHeld, mostAllocated = 1000, 3000, 17_000
+	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
 	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)
 	defer r.repo.Close()

@@ -199,7 +199,7 @@ func TestAFurtherMeasurementIsNotReused(t *testing.T) {
 	}
 	s.again = 0
 	if out := s.judged(t, judgedBy("hell", "polite?"), "0 0 0"); reasons(out) != "measurement 0" {
-		t.Errorf("the reply is that of %s", reasons(out))
+		t.Errorf("the reply of %s came", reasons(out))
 	}
 }
 
