@@ -45,8 +45,10 @@ func grow(t *testing.T, dir string, commits int) {
 	}
 }
 
-// metered serves a repository by git itself, and counts the bytes of its answers.
-func metered(t *testing.T, dir string, sent *atomic.Int64) string {
+// metered serves a repository by git itself, and counts the bytes of its answers. Where
+// histories are off, a fetch with one fails: a server fetches its base branch, too, and not
+// always after the pull request.
+func metered(t *testing.T, dir string, histories bool, sent *atomic.Int64) string {
 	t.Helper()
 	at, err := url.Parse(gittest.Backend(t, dir))
 	if err != nil {
@@ -57,7 +59,17 @@ func metered(t *testing.T, dir string, sent *atomic.Int64) string {
 		r.Body = &meter{r.Body, sent}
 		return nil
 	}
-	srv := httptest.NewServer(proxy)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && !histories {
+			request, err := io.ReadAll(r.Body)
+			if err != nil || !bytes.Contains(request, []byte("deepen 1\n")) {
+				http.Error(w, "no history now", http.StatusServiceUnavailable)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(request))
+		}
+		proxy.ServeHTTP(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	return srv.URL + at.Path
 }
@@ -115,7 +127,7 @@ func TestAJobFetchesBothSides(t *testing.T) {
 		var bytes atomic.Int64
 		j.checkout = filepath.Join(t.TempDir(), "checkout")
 		j.git(t, "clone", "-q", "--depth", "1", "--branch", "topic", "file://"+j.folder, j.checkout)
-		gittest.Run(t, j.checkout, "remote", "set-url", "origin", metered(t, j.folder, &bytes))
+		gittest.Run(t, j.checkout, "remote", "set-url", "origin", metered(t, j.folder, !known, &bytes))
 		stdout, stderr, code := j.run(t, "--json")
 		if code != exitGate {
 			t.Fatalf("it ends with %d:\n%s%s", code, stdout, stderr)
@@ -158,7 +170,7 @@ func TestAServerFetchesBothSides(t *testing.T) {
 		}
 		file := operatorsFile(t, j, "")
 		var bytes atomic.Int64
-		j.forge.CloneURL = metered(t, j.folder, &bytes)
+		j.forge.CloneURL = metered(t, j.folder, !known, &bytes)
 		_, log, end := j.serving(t, file)
 		log.await(t, `"repo":"octo/demo#1","duration"`)
 		if code := end(); code != exitPass {

@@ -13,11 +13,12 @@ import (
 )
 
 // TestChangedAsGitAdds compares the changed files with what git adds, for each place that may
-// say how line ends are stored.
+// say how line ends are stored: of files written after git's index, and of ones that were
+// committed before the place said so. git reads these only if its index is not newer.
 func TestChangedAsGitAdds(t *testing.T) {
 	unix, dos, mixed := "one\ntwo\n", "one\r\ntwo\r\n", "one\ntwo\r\n"
 	// name: committed and in the working tree
-	files := map[string][2]string{
+	contents := map[string][2]string{
 		"same.txt":      {unix, unix},
 		"dos.txt":       {unix, dos},
 		"mixed.txt":     {unix, mixed},
@@ -71,8 +72,9 @@ func TestChangedAsGitAdds(t *testing.T) {
 		{name: "pattern with a class", attributes: "[!d]*.txt text\n\"data.json\" text\na/b/ text\n"},
 		{name: "a comment and an unknown value", attributes: "# * text\n*.txt text=perhaps\n", global: "true"},
 	} {
-		for _, touched := range []bool{true, false} {
-			t.Run(tt.name+map[bool]string{true: "", false: ", not touched"}[touched], func(t *testing.T) {
+		for _, files := range []string{"touched", "not touched", "older than the index"} {
+			t.Run(tt.name+", "+files, func(t *testing.T) {
+				touched := files == "touched"
 				home := t.TempDir()
 				t.Setenv("HOME", home)
 				t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))
@@ -85,7 +87,7 @@ func TestChangedAsGitAdds(t *testing.T) {
 				gittest.Run(t, dir, "config", "user.name", "Ada")
 				gittest.Run(t, dir, "config", "user.email", "ada@example.com")
 				committed, working := map[string]string{}, map[string]string{}
-				for name, text := range files {
+				for name, text := range contents {
 					if text[0] != "" {
 						committed[name] = text[0]
 					}
@@ -115,13 +117,21 @@ func TestChangedAsGitAdds(t *testing.T) {
 				if touched {
 					put(t, dir, working)
 				}
-				later := time.Now().Add(2 * time.Second) // git has not seen it
-				for name := range working {
-					if touched {
-						if err := os.Chtimes(filepath.Join(dir, name), later, later); err != nil {
-							t.Fatal(err)
-						}
+				setTime := func(name string, since time.Duration) {
+					at := time.Now().Add(since)
+					if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+						t.Fatal(err)
 					}
+				}
+				switch files {
+				case "touched":
+					for name := range working {
+						setTime(name, 2*time.Second) // git has not seen it
+					}
+				case "not touched":
+					setTime(".git/index", -time.Hour)
+				default:
+					setTime(".git/index", time.Hour)
 				}
 				r, err := Open(dir)
 				if err != nil {
@@ -143,7 +153,8 @@ func TestChangedAsGitAdds(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("changed:\n%s\ngit adds:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 				}
-				if len(found) != len(want) {
+				// It reads every file, whatever git's index says.
+				if files != "older than the index" && len(found) != len(want) {
 					t.Errorf("DifferencesAt has %d files, want %d", len(found), len(want))
 				}
 			})
