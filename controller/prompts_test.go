@@ -83,6 +83,18 @@ func TestTheJudgeIsShownThePromptOfTheTarget(t *testing.T) {
 	}
 }
 
+// TestAPromptInAMerge: marks of a merge in the prompt of a target are a warning where
+// gavel.yaml names it. They may be meant, so that its cases are judged.
+func TestAPromptInAMerge(t *testing.T) {
+	base := deskFiles("http://127.0.0.1:1")
+	text := "You sell hats.\n<<<<<<< HEAD\nBe brief.\n=======\nBe kind.\n>>>>>>> topic\n"
+	prepared := planOf(t, stateOf(t, strings.Repeat("b", 40), base), controller.Request{Head: stateOf(t, controller.Worktree, with(base, map[string]string{"prompts/desk.md": text}))})
+	const want = "warning: prompts/desk.md has a merge conflict that is not resolved, from line 2 on; keep one of its sides, and remove the lines with the marks"
+	if found := prepared.Requirements(); len(found) != 1 || found[0].File != "gavel.yaml" || found[0].Line != 4 || !strings.HasSuffix(found[0].String(), want) {
+		t.Errorf("the problems are %v, want one: %s", found, want)
+	}
+}
+
 // TestAPromptThatIsMissing is one error where gavel.yaml names it, and no case of
 // the target is judged without its prompt.
 func TestAPromptThatIsMissing(t *testing.T) {

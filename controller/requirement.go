@@ -134,9 +134,9 @@ func (r Requirement) Problems(needs []load.Need) []schema.Problem {
 	for _, n := range needs {
 		name, ok := r.target(n.Callee)
 		t, configured := r.config.Targets[name]
-		if err := r.prompts.Prompt(name).Err; n.Role == "" && err != nil && !prompts[name] {
+		if n.Role == "" && !prompts[name] {
 			prompts[name] = true
-			found = append(found, r.withoutPrompt(name, err))
+			found = append(found, r.promptProblems(name)...)
 		}
 		switch {
 		case !ok:
@@ -242,12 +242,20 @@ func otherCases(cases int) string {
 }
 
 // withoutPrompt returns the problem of a tested target with an unreadable prompt.
-func (r Requirement) withoutPrompt(name string, err error) schema.Problem {
-	return schema.Problem{
-		Position: r.config.Targets[name].SystemPrompt.At, Severity: schema.Error, Rule: RulePrompt,
-		Message: fmt.Sprintf("the system prompt of the target %s is missing: %v", name, err),
-		Hint:    "write the path of a text file, from the root of the repository",
+// promptProblems returns what is wrong with the system prompt of a target.
+func (r Requirement) promptProblems(name string) []schema.Problem {
+	prompt, at := r.prompts.Prompt(name), r.config.Targets[name].SystemPrompt.At
+	switch {
+	case prompt.Err != nil:
+		return []schema.Problem{{
+			Position: at, Severity: schema.Error, Rule: RulePrompt,
+			Message: fmt.Sprintf("the system prompt of the target %s is missing: %v", name, prompt.Err),
+			Hint:    "write the path of a text file, from the root of the repository",
+		}}
+	case prompt.Conflict > 0:
+		return []schema.Problem{document.InConflict(at, prompt.Layer.File, prompt.Conflict)}
 	}
+	return nil
 }
 
 // namedAt returns the path of a target's key that names a variable.

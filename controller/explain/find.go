@@ -37,8 +37,9 @@ func Find(p *plan.Plan, problems []schema.Problem, key, folder string) (plan.Row
 	if len(rows) > 1 {
 		return plan.Row{}, fmt.Errorf("%s has %d cases: write the key of one of them, such as %s", key, len(rows), rows[0].Key)
 	}
+	definition, _, _ := strings.Cut(key, "#") // the file that has a list of cases
 	for _, problem := range problems {
-		if problem.Severity == schema.Error && strings.Contains(problem.File, key) {
+		if problem.Severity == schema.Error && definition != "" && strings.Contains(problem.File, definition) {
 			return plan.Row{}, fmt.Errorf("the definition of %s is invalid: %s", key, problem)
 		}
 	}

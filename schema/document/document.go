@@ -96,7 +96,7 @@ func parseFile(file string, data []byte, budget *cuefile.Budget) (*Document, []s
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if at := conflict(data); at > 0 {
 		return nil, []schema.Problem{errorAt(
-			schema.Position{File: file, Line: at, Column: 1}, "syntax", "the merge conflict that begins here is not resolved", "keep one of its sides, and remove the lines with the marks",
+			schema.Position{File: file, Line: at, Column: 1}, "syntax", "the merge conflict that begins here is not resolved", keepOneSide,
 		)}
 	}
 	if path.Ext(file) == ".jsonl" && !isUTF16(data) {

@@ -35,7 +35,9 @@ type Prompt struct {
 	Layer schema.Layer
 	// Inputs is the file that the prompt is in, if it is in one.
 	Inputs []schema.Input
-	Err    error
+	// Conflict is the line, from 1, at which the file looks like an unresolved merge, or 0.
+	Conflict int
+	Err      error
 }
 
 // Prompt returns the prompt of a target; "" is the default target.
@@ -65,6 +67,7 @@ func openPrompt(files fs.FS, p schema.TargetPrompt) Prompt {
 		out.Err = fmt.Errorf("the file %s is not text in UTF-8", p.File)
 	default:
 		out.Layer = schema.Layer{File: p.File, Text: visible(string(data))}
+		out.Conflict = conflict(data)
 	}
 	return out
 }

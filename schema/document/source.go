@@ -90,7 +90,7 @@ type Lookup struct {
 	// there.
 	Inputs []schema.Input
 	// Problems have the position of the reference. A file that was found in a
-	// parent folder only is a warning.
+	// parent folder only, or that looks like an unresolved merge, is a warning.
 	Problems []schema.Problem
 }
 
@@ -132,6 +132,9 @@ func (s Source) Read(ref Reference) Lookup {
 		}
 		if i > 0 {
 			fail(schema.Warning, "found-above", fmt.Sprintf("%s is not next to this file; using %s", ref.Path, file), "write the path from the file's own folder, or /"+file)
+		}
+		if at := conflict(data); at > 0 {
+			out.Problems = append(out.Problems, InConflict(ref.At, file, at))
 		}
 		out.File = schema.File{Path: file, Data: data}
 		s.Budget.Uses(file, ref.Role)

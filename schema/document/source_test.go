@@ -22,6 +22,8 @@ func TestRead(t *testing.T) {
 		"tests/math/cafe\u0301.md": {Data: []byte("x")},
 		"tests/math/large.md":      {Data: []byte("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n")},
 		"tests/math/long.md":       {Data: []byte(strings.Repeat("x", 100))},
+		"tests/math/merged.md":     {Data: []byte("Be kind.\n<<<<<<< HEAD\nBe brief.\n=======\nBe long.\n>>>>>>> topic\n")},
+		"tests/math/marks.md":      {Data: []byte("A conflict begins with <<<<<<< and ends with >>>>>>>.\n=======\n")},
 	}
 	for _, tt := range []struct {
 		name, path string
@@ -45,6 +47,11 @@ func TestRead(t *testing.T) {
 			"up and missing", "../nowhere.md", "", []string{"tests/nowhere.md", "nowhere.md"},
 			"tests/math/a.yaml:3:7: error: the file tests/nowhere.md does not exist; add it or correct the path",
 		},
+		{
+			"an unresolved merge", "merged.md", "tests/math/merged.md", nil,
+			"tests/math/a.yaml:3:7: warning: tests/math/merged.md has a merge conflict that is not resolved, from line 2 on; keep one of its sides, and remove the lines with the marks",
+		},
+		{"marks within lines", "marks.md", "tests/math/marks.md", nil, ""},
 		{
 			"missing", "promt.md", "", []string{"tests/math/promt.md", "tests/promt.md", "promt.md"},
 			"tests/math/a.yaml:3:7: error: the file tests/math/promt.md does not exist; did you mean `prompt.md`?",

@@ -82,6 +82,21 @@ func checkText(data []byte) []mistake {
 	return encodingMistakes(data)
 }
 
+// ruleConflict is the rule of a text, such as a prompt, that looks like an unresolved merge.
+// Its author may mean it: prompts of coding agents explain such marks.
+const ruleConflict = "merge-conflict"
+
+const keepOneSide = "keep one of its sides, and remove the lines with the marks"
+
+// InConflict returns the warning about a text file that looks like an unresolved merge from a
+// line on. The position is the one that names the file.
+func InConflict(at schema.Position, file string, line int) schema.Problem {
+	return schema.Problem{
+		Position: at, Severity: schema.Warning, Rule: ruleConflict,
+		Message: fmt.Sprintf("%s has a merge conflict that is not resolved, from line %d on", file, line), Hint: keepOneSide,
+	}
+}
+
 // conflict returns the line, from 1, at which a merge conflict begins that git left in a
 // text, or 0: its three marks have a line each.
 func conflict(data []byte) int {
