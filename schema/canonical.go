@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Canonical rewrites one JSON value so that equal values have equal bytes: keys sorted
@@ -17,66 +16,163 @@ import (
 // one form, so that 1, 1.0 and 1e0 are the same. No digit is lost. The last of
 // duplicate keys counts. The error describes invalid JSON.
 func Canonical(data []byte) (json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var value any
-	if err := dec.Decode(&value); err != nil {
-		return nil, fmt.Errorf("reading json: %w", err)
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("reading json: %w", invalid(data))
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("reading json: data after the value")
+	c := canonicalizer{data: string(data), out: make([]byte, 0, len(data)), values: make([]jsonValue, 0, min(1+len(data)/8, 64))}
+	c.read()
+	if err := c.write(0); err != nil {
+		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(data)), value)
+	return c.out, nil
 }
 
-// appendCanonical writes a value that encoding/json decoded with UseNumber.
-func appendCanonical(dst []byte, value any) ([]byte, error) {
-	switch v := value.(type) {
-	case nil:
-		return append(dst, "null"...), nil
-	case bool:
-		return strconv.AppendBool(dst, v), nil
-	case string:
-		return appendString(dst, v), nil
-	case json.Number:
-		s, err := canonicalNumber(string(v))
-		return append(dst, s...), err
-	case []any:
-		dst = append(dst, '[')
-		for i, item := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			var err error
-			if dst, err = appendCanonical(dst, item); err != nil {
-				return nil, err
-			}
-		}
-		return append(dst, ']'), nil
-	case map[string]any:
-		dst = append(dst, '{')
-		for i, key := range slices.Sorted(maps.Keys(v)) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(appendString(dst, key), ':')
-			var err error
-			if dst, err = appendCanonical(dst, v[key]); err != nil {
-				return nil, err
-			}
-		}
-		return append(dst, '}'), nil
+// invalid returns the mistake of a text that is not one JSON value.
+func invalid(data []byte) error {
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)); err != nil {
+		return err
 	}
-	return nil, fmt.Errorf("writing json: unexpected type %T", value)
+	return errors.New("data after the value")
 }
 
-func appendString(dst []byte, s string) []byte {
-	buf := bytes.NewBuffer(dst)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	// A string always encodes; invalid UTF-8 becomes U+FFFD.
-	_ = enc.Encode(s)
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+// A canonicalizer reads a valid JSON text into values, and writes them in their canonical
+// form.
+type canonicalizer struct {
+	data   string
+	at     int // the place in data
+	values []jsonValue
+	out    []byte
+}
+
+// A jsonValue is followed by its content: by the items of an array, or by the keys of an
+// object with a value after each.
+type jsonValue struct {
+	kind byte   // the first byte
+	text string // a string without quotes and escapes, a number or a word
+	next int    // the index after the content
+}
+
+// read reads the value at the place.
+func (c *canonicalizer) read() {
+	i, kind := len(c.values), c.peek()
+	c.values = append(c.values, jsonValue{kind: kind})
+	switch kind {
+	case '{', '[':
+		for c.at++; c.peek() != kind+2; { // the bracket that closes
+			c.read()
+		}
+		c.at++
+	case '"':
+		c.values[i].text = c.readString()
+	default:
+		end := strings.IndexAny(c.data[c.at:], ",:]} \t\r\n")
+		if end < 0 {
+			end = len(c.data) - c.at
+		}
+		c.values[i].text = c.data[c.at : c.at+end]
+		c.at += end
+	}
+	c.values[i].next = len(c.values)
+}
+
+// peek goes to the next byte that is not white space, a comma or a colon.
+func (c *canonicalizer) peek() byte {
+	for strings.IndexByte(" \t\r\n,:", c.data[c.at]) >= 0 {
+		c.at++
+	}
+	return c.data[c.at]
+}
+
+// readString reads a string. Invalid UTF-8 becomes U+FFFD.
+func (c *canonicalizer) readString() string {
+	from, escaped := c.at, false
+	for c.at++; c.data[c.at] != '"'; c.at++ {
+		if c.data[c.at] == '\\' {
+			escaped = true
+			c.at++
+		}
+	}
+	c.at++
+	if text := c.data[from+1 : c.at-1]; !escaped && utf8.ValidString(text) {
+		return text
+	}
+	var s string
+	_ = json.Unmarshal([]byte(c.data[from:c.at]), &s) // it is valid
+	return s
+}
+
+// write writes the value with an index.
+func (c *canonicalizer) write(i int) error {
+	v := c.values[i]
+	switch v.kind {
+	case '{':
+		return c.writeObject(i)
+	case '[':
+		c.out = append(c.out, '[')
+		for item := i + 1; item < v.next; item = c.values[item].next {
+			if item > i+1 {
+				c.out = append(c.out, ',')
+			}
+			if err := c.write(item); err != nil {
+				return err
+			}
+		}
+		c.out = append(c.out, ']')
+	case '"':
+		c.writeString(v.text)
+	case 't', 'f', 'n':
+		c.out = append(c.out, v.text...)
+	default:
+		number, err := canonicalNumber(v.text)
+		if err != nil {
+			return err
+		}
+		c.out = append(c.out, number...)
+	}
+	return nil
+}
+
+// writeObject writes the object with an index.
+func (c *canonicalizer) writeObject(i int) error {
+	keys := make([]int, 0, 8)
+	for key := i + 1; key < c.values[i].next; key = c.values[key+1].next {
+		keys = append(keys, key)
+	}
+	slices.SortStableFunc(keys, func(a, b int) int { return strings.Compare(c.values[a].text, c.values[b].text) })
+	c.out = append(c.out, '{')
+	for k, key := range keys {
+		if k+1 < len(keys) && c.values[key].text == c.values[keys[k+1]].text {
+			continue // the last of duplicates counts
+		}
+		if c.out[len(c.out)-1] != '{' {
+			c.out = append(c.out, ',')
+		}
+		c.writeString(c.values[key].text)
+		c.out = append(c.out, ':')
+		if err := c.write(key + 1); err != nil {
+			return err
+		}
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func (c *canonicalizer) writeString(text string) {
+	c.out = append(c.out, '"')
+	written := 0
+	for i, r := range text {
+		if r >= ' ' && r != '"' && r != '\\' && r != '\u2028' && r != '\u2029' {
+			continue
+		}
+		c.out = append(c.out, text[written:i]...)
+		written = i + utf8.RuneLen(r)
+		if short := strings.IndexRune("\"\\\b\f\n\r\t", r); short >= 0 {
+			c.out = append(c.out, '\\', `"\bfnrt`[short])
+		} else {
+			c.out = fmt.Appendf(c.out, `\u%04x`, r)
+		}
+	}
+	c.out = append(append(c.out, text[written:]...), '"')
 }
 
 const (
@@ -89,6 +185,9 @@ const (
 // canonicalNumber returns the one form of a JSON number, without losing a digit: its digits without
 // leading and trailing zeros, scaled by a power of ten.
 func canonicalNumber(s string) (string, error) {
+	if len(s) <= maxTrailingZeros && s != "-0" && !strings.ContainsAny(s, ".eE") {
+		return s, nil
+	}
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	sign := ""
 	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
