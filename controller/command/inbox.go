@@ -97,6 +97,13 @@ type Commands struct {
 	Unanswered error
 }
 
+// Quarantines returns the commands that take cases out of the gate of the whole
+// repository, and that have not ended.
+func (d *Inbox) Quarantines(ctx context.Context) ([]report.Command, error) {
+	stored, err := ledger.ReadQuarantines(ctx, d.cfg.Ledger, d.repository)
+	return d.active(stored), err
+}
+
 // Process reads a pull request's comments, stores and answers the new commands, and
 // returns all that apply to its head. Stored commands are returned even if the forge
 // does not answer: unread is the reason why some comments could not be read, for a

@@ -230,13 +230,19 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 			}
 		}
 	}
-	for _, c := range l.quarantines {
-		if e, _ := report.ParseQuarantine(c.Argument); !e.Ended(l.inbox.cfg.Now()) {
-			out.Followed = append(out.Followed, followed(c))
-		}
-	}
+	out.Followed = append(out.Followed, l.inbox.active(l.quarantines)...)
 	out.Refused = out.Refused[max(0, len(out.Refused)-most):]
 	return out
+}
+
+// active returns the quarantines that have not ended.
+func (d *Inbox) active(quarantines []ledger.Command) (found []report.Command) {
+	for _, c := range quarantines {
+		if e, _ := report.ParseQuarantine(c.Argument); !e.Ended(d.cfg.Now()) {
+			found = append(found, followed(c))
+		}
+	}
+	return found
 }
 
 // followed converts a command for reports.

@@ -28,6 +28,10 @@ func (r *Review) Follow(o command.Commands) {
 	}
 }
 
+// Quarantine applies the quarantines of the repository to the commit of a branch, where
+// nobody can give a command.
+func (r *Review) Quarantine(commands []report.Command) { r.commands.Followed = commands }
+
 // Unapprovable returns the reason why an approval of the head changes nothing, or an
 // empty string.
 func (r *Review) Unapprovable() string {

@@ -22,11 +22,12 @@ func (w *worker) newInbox(repo *repository) *command.Inbox {
 	})
 }
 
-// accept makes a review carry out people's commands. unread is the reason why some
-// comments could not be read or answered.
+// accept makes a review carry out people's commands: at a branch, also of the merge queue,
+// the quarantines of the repository. unread is the reason why some comments could not be
+// read or answered.
 func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
 	if key.Kind != PullRequest {
-		return commands, nil, nil
+		return commands, nil, w.quarantine(ctx, repo, r)
 	}
 	if commands, unread, err = w.process(ctx, repo, key, r.PullHead()); err != nil {
 		return commands, nil, err
@@ -41,6 +42,17 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	}
 	r.Follow(commands)
 	return commands, unread, nil
+}
+
+// quarantine takes the cases out of the gate that somebody has quarantined in the
+// repository. Without a forge nobody has.
+func (w *worker) quarantine(ctx context.Context, repo *repository, r *review.Review) error {
+	if repo.inbox == nil {
+		return nil
+	}
+	commands, err := repo.inbox.Quarantines(ctx)
+	r.Quarantine(commands)
+	return err
 }
 
 // process reads the commands of a pull request, with the label that was added to it. A

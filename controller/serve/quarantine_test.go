@@ -55,3 +55,29 @@ func TestQuarantine(t *testing.T) {
 		t.Errorf("the earlier one still shows:\n%s", text)
 	}
 }
+
+// TestQuarantineOfBranches: a quarantined case does not fail a commit of the merge queue
+// or of a base branch.
+func TestQuarantineOfBranches(t *testing.T) {
+	t.Parallel()
+	for name, come := range map[string]func(*fixture){
+		"merge queue": func(w *fixture) { w.hintQueue(w.queue("two")) },
+		"base branch": func(w *fixture) {
+			w.move("refs/heads/main", "two")
+			w.hintPush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTalk(t, "one", forgetest.Pull{})
+			if got := w.comment("mona", "/gavel quarantine talk/level_1/hello 2999-01-31 slow"); got != "+1" {
+				t.Fatalf("reactions %q", got)
+			}
+			come(w)
+			w.idle()
+			if got, says := w.states("two"), w.says("two"); got != "success success" || !strings.Contains(says, "1 quarantined case") {
+				t.Errorf("it is %q and says %q, want a success with 1 quarantined case", got, says)
+			}
+		})
+	}
+}
