@@ -154,6 +154,9 @@ func (p *Prepared) withoutAsked(jobs []run.Job) (affected, asked []run.Job) {
 			only[r.HeadCase] = true
 		}
 	}
+	if len(only) == 0 {
+		return jobs, nil
+	}
 	for _, j := range jobs {
 		if only[j.Case] {
 			asked = append(asked, j)

@@ -31,6 +31,9 @@ func split(jobs, other []run.Job) (alike, others []run.Job) {
 // pair returns the jobs whose case is open on both sides, in the same order, and the
 // others of each side.
 func (p *Prepared) pair(head, base []run.Job) (both step, atHead, atBase []run.Job) {
+	if len(base) == 0 {
+		return step{}, head, nil
+	}
 	left := make(map[*schema.Case]run.Job, len(base))
 	for _, j := range base {
 		left[j.Case] = j
@@ -88,11 +91,15 @@ func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bo
 }
 
 func (p *Prepared) headJobs() []run.Job {
-	var jobs []run.Job
-	for _, r := range p.Plan.Rows {
-		if judged(r) && r.HeadCase != nil && !p.judgedAtBase(r) {
-			jobs = append(jobs, p.headJob(r))
+	var open []int
+	for i := range p.Plan.Rows {
+		if r := p.Plan.Rows[i]; judged(r) && r.HeadCase != nil && !p.judgedAtBase(r) {
+			open = append(open, i)
 		}
+	}
+	jobs := make([]run.Job, len(open))
+	for k, i := range open {
+		jobs[k] = p.headJob(p.Plan.Rows[i])
 	}
 	return jobs
 }

@@ -143,11 +143,15 @@ func (j *judging) checkTargets(steps []step) error {
 	if j.e.p.elsewhere || slices.ContainsFunc(j.e.p.Plan.Rows, reused) {
 		return nil
 	}
-	var jobs []run.Job
-	for _, s := range steps {
-		jobs = append(jobs, s.head...)
-	}
-	return fault(confirm.Head.String(), j.head.roster.Check(jobs))
+	return fault(confirm.Head.String(), j.head.roster.Check(func(yield func(run.Job) bool) {
+		for _, s := range steps {
+			for _, job := range s.head {
+				if !yield(job) {
+					return
+				}
+			}
+		}
+	}))
 }
 
 // chunkSize returns the number of cases in a chunk, which keeps the targets busy.

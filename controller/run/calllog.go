@@ -69,13 +69,12 @@ func (s *sample) openLog(ctx context.Context, digest string) (*callLog, error) {
 			return nil, err
 		}
 	}
-	// A recording only has the beginning of a case's first attempt.
-	first := openingOf(c.job.Case, ordinal)
-	tc := *first
-	tc.System = a.system
-	log := c.newLog(&tc, digest, ordinal)
+	tc := openingOf(c.job.Case, ordinal)
+	log := c.newLog(tc, digest, ordinal)
 	log.attempt, log.sample, log.stored = a.number, s.number, stored
-	log.root = root(first, c.runner.cfg.Targets[c.job.Target])
+	// A recording only has the beginning of a case's first attempt.
+	log.root = root(tc, c.runner.cfg.Targets[c.job.Target])
+	tc.System = a.system
 	return log, nil
 }
 
@@ -155,7 +154,9 @@ func (l *callLog) ask(ctx context.Context, role, name string, req target.Request
 	if entry.Reused = !call.At.IsZero(); err == nil && !entry.Reused {
 		l.live, req.Session = true, l.sessionOf(key, name)
 		entry.Session = req.Session
-		reply, err = l.caller.Call(ctx, name, target.WithDelimiter(req, l.delimiter(key)))
+		sent := req
+		sent.Digest = digest
+		reply, err = l.caller.Call(ctx, name, target.WithDelimiter(sent, l.delimiter(key)))
 		call.At, call.Paid = l.caseRun.runner.cfg.Clock.Now(), l.payment(reply.Usage)
 		reply = reply.Scrubbed(l.caseRun.runner.cfg.Scrub)
 	}

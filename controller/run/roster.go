@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -68,9 +69,9 @@ func (r *Roster) Opened(jobs []Job) (map[string]Target, error) {
 
 // Check opens targets until one of the jobs has all that it needs. Without such a job, the
 // error is about the first target that cannot be opened.
-func (r *Roster) Check(jobs []Job) error {
+func (r *Roster) Check(jobs iter.Seq[Job]) error {
 	var first *target.OpenError
-	for _, j := range jobs {
+	for j := range jobs {
 		targets, err := r.Targets([]Job{j})
 		if err != nil {
 			return err
