@@ -14,11 +14,19 @@ import (
 // go-git leaves a file open for every loose object, and ignores alternates.
 func (r *Repository) objectSize(h plumbing.Hash) (int64, error) {
 	size, err := r.looseSize(h)
-	if errors.Is(err, fs.ErrNotExist) {
-		size, err = r.store.EncodedObjectSize(h)
-	}
 	if err == nil {
 		return size, nil
+	}
+	return r.packedSize(h, err)
+}
+
+// packedSize returns the size of an object whose own file could not be read, with the
+// reason. The caller holds the lock.
+func (r *Repository) packedSize(h plumbing.Hash, loose error) (int64, error) {
+	if errors.Is(loose, fs.ErrNotExist) {
+		if size, err := r.store.EncodedObjectSize(h); err == nil {
+			return size, nil
+		}
 	}
 	o, _, err := r.object(plumbing.AnyObject, h)
 	if err != nil {

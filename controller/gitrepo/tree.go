@@ -134,7 +134,7 @@ func (r *Repository) blob(h plumbing.Hash, most int64) (data []byte, size int64,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if size, err = r.objectSize(h); err != nil || size > most {
+	if size, err = r.packedSize(h, err); err != nil || size > most {
 		return nil, size, err
 	}
 	_, data, err = r.object(plumbing.BlobObject, h)
