@@ -4,6 +4,8 @@
 // Most callers want [Open] and then [Watcher.Next]. It returns hints: the receiver
 // compares contents, since an editor writes a file three times to save it once, and
 // events get lost. After lost events, and periodically, a hint covers everything.
+//
+// [Reads] tell at once whether anything that was read has changed, where the system can.
 package filewatch
 
 import (
