@@ -58,6 +58,9 @@ type Repository struct {
 	// lost is the first unreadable object; onLost is called for each.
 	lost   atomic.Pointer[LostError]
 	onLost func(object string) // may be nil; set before the first read
+	// looking is called ahead of each look at the working tree, with lists for the list of a
+	// folder; may be nil.
+	looking func(name string, lists bool)
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.

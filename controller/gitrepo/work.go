@@ -32,6 +32,26 @@ type WorkTree struct {
 	repo        *Repository
 	// known returns git's tracked and ignored files, read at first use.
 	known func() (*Known, error)
+	// looking is the repository's.
+	looking func(name string, lists bool)
+}
+
+// NoteLooks has looking called ahead of each look at a file or folder of the working tree,
+// with lists for the list of a folder's entries. It concerns working trees that are opened
+// afterwards, and is called before others use r.
+func (r *Repository) NoteLooks(looking func(name string, lists bool)) { r.looking = looking }
+
+// OwnFiles returns the files of git that decide how the working tree is read: which files
+// are tracked or ignored, and how they are converted.
+func (r *Repository) OwnFiles() []string {
+	common, err := commonDir(r.gitIn)
+	if err != nil {
+		common = r.gitIn
+	}
+	return []string{
+		filepath.Join(r.gitIn, "HEAD"), filepath.Join(r.gitIn, "index"), filepath.Join(common, "config"),
+		filepath.Join(common, "info", "exclude"), filepath.Join(common, "info", "attributes"),
+	}
 }
 
 // WorkFS opens the working tree. The caller closes it.
@@ -43,7 +63,7 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
-	w := &WorkTree{root: root, files: root.FS(), index: sync.OnceValue(r.staged), repo: r}
+	w := &WorkTree{root: root, files: root.FS(), index: sync.OnceValue(r.staged), repo: r, looking: r.looking}
 	w.staged = w.index
 	w.conversions = sync.OnceValues(func() (*conversions, error) { return newConversions(r, w) })
 	w.known = sync.OnceValues(func() (*Known, error) { return know(w) })
@@ -121,6 +141,7 @@ func (w *WorkTree) check(op, name string) error {
 	if strings.Count(name, "/") > maxDepth {
 		return &fs.PathError{Op: op, Path: name, Err: errTooDeep}
 	}
+	w.look(name, op == "readdir")
 	if strings.EqualFold(path.Base(name), gitDirName) {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
@@ -128,6 +149,12 @@ func (w *WorkTree) check(op, name string) error {
 		return &fs.PathError{Op: op, Path: name, Err: err}
 	}
 	return nil
+}
+
+func (w *WorkTree) look(name string, lists bool) {
+	if w.looking != nil {
+		w.looking(name, lists)
+	}
 }
 
 // enterable returns the reason why a folder, or one above it, is not entered.
@@ -141,6 +168,7 @@ func (w *WorkTree) enterable(dir string) error {
 	if err := w.enterable(path.Dir(dir)); err != nil {
 		return err
 	}
+	w.look(dir, false)
 	info, err := w.root.Lstat(filepath.FromSlash(dir))
 	switch {
 	case err != nil:
@@ -157,6 +185,7 @@ func (w *WorkTree) enterable(dir string) error {
 }
 
 func (w *WorkTree) isRepository(dir string) bool {
+	w.look(path.Join(dir, gitDirName), false)
 	_, err := w.root.Lstat(filepath.Join(filepath.FromSlash(dir), gitDirName))
 	return err == nil
 }
@@ -261,10 +290,24 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 				continue // removed since the listing
 			}
 			e = fs.FileInfoToDirEntry(submodule{info})
+		case w.looking != nil:
+			e = notedEntry{e, w, path.Join(name, e.Name())}
 		}
 		kept = append(kept, e)
 	}
 	return kept, err
+}
+
+// A notedEntry notes a look at its file.
+type notedEntry struct {
+	fs.DirEntry
+	work *WorkTree
+	name string
+}
+
+func (e notedEntry) Info() (fs.FileInfo, error) {
+	e.work.look(e.name, false)
+	return e.DirEntry.Info()
 }
 
 // Hash returns the hash of the content that git would store for the file: line ends are
