@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -97,38 +98,41 @@ type catalogCache struct {
 }
 
 // load loads the definitions of a repository, or returns the last catalog if no file in
-// the definition folders has changed. If few files have changed, it loads only these. m
-// marks the files.
+// the definition folders, and none that they build on, has changed. If few files have
+// changed, it loads only these. m marks the files.
 func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings schema.Settings) (*catalog, error) {
-	now, err := m.state(ctx, fsys, settings)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	began, read := m.now(), &outsideFS{FS: fsys, within: settings.Definitions}
+	now, err := m.state(ctx, fsys, settings, c.parts.outsideFiles())
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	changed, comparable := now.changedSince(c.state)
 	if c.last != nil && comparable && len(changed) == 0 {
 		return c.last, nil
 	}
 	var out *catalog
 	if comparable && c.parts.replaceable(changed) {
-		found, err := load.Load(ctx, fsys, load.Options{Settings: settings, Files: changed})
+		found, err := load.Load(ctx, read, load.Options{Settings: settings, Files: changed})
 		if err != nil {
 			return nil, err
 		}
 		out = c.parts.replace(c.last, changed, found)
 	}
 	if out == nil {
-		found, err := load.Load(ctx, fsys, load.Options{Settings: settings})
+		found, err := load.Load(ctx, read, load.Options{Settings: settings})
 		if err != nil {
 			return nil, err
 		}
 		c.parts, out = newCatalogParts(found)
 	}
-	after, err := m.state(ctx, fsys, settings)
+	c.parts.outside = read.sorted(c.parts.outside)
+	after, err := m.state(ctx, fsys, settings, c.parts.outside)
 	if err != nil {
 		return nil, err
 	}
+	now.adopt(after, c.parts.outside, began)
 	if c.last, c.state = out, now; !now.isEqual(after) {
 		c.last, c.state, c.parts = nil, nil, nil // a file was changed while it was read
 	}
@@ -145,6 +149,17 @@ type catalogParts struct {
 	owners map[string]string
 	// isClear reports whether no key and no id is in two places.
 	isClear bool
+	// outside are the files in no definition folder that were read for the definitions, or
+	// would have been if they were there; sorted.
+	outside []string
+}
+
+// outsideFiles returns them; none for nil.
+func (p *catalogParts) outsideFiles() []string {
+	if p == nil {
+		return nil
+	}
+	return p.outside
 }
 
 // A part has the definitions of one file.
@@ -226,7 +241,7 @@ func (p *catalogParts) replaceable(changed []string) bool {
 		_, hasLines := p.files[strings.TrimSuffix(file, path.Ext(file))+".jsonl"]
 		old, isKnown := p.files[file]
 		switch {
-		case !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(file)), !strings.Contains(file, "/"), hasLines,
+		case slices.Contains(p.outside, file), !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(file)), !strings.Contains(file, "/"), hasLines,
 			isKnown && !isKept(old.format), isShared(file) && !isKnown:
 			return false
 		}
@@ -297,9 +312,9 @@ type markedFile struct {
 	isSettled bool
 }
 
-// state returns the settings and the files with definitions, without missing and
-// unreadable files.
-func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings) (*repositoryState, error) {
+// state returns the settings, the files with definitions, and outside of their folders some
+// others, without missing and unreadable files.
+func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings, outside []string) (*repositoryState, error) {
 	prompts := map[string]schema.Position{} // which the JSON of settings leaves out
 	for name, target := range settings.Targets {
 		prompts[name] = target.Prompt.At
@@ -311,7 +326,8 @@ func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings
 		return nil, err
 	}
 	var folders []string
-	for _, root := range slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, skills, settings.Definitions) {
+	roots := slices.Concat(settings.RootFiles, []string{wildcard.IgnoreFile}, skills, settings.Definitions)
+	for _, root := range roots {
 		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, e fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -339,6 +355,11 @@ func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings
 	}
 	_ = walking.Wait() // no walk returns an error
 	out.files = append(out.files, slices.Concat(found...)...)
+	for _, file := range outside {
+		if info, err := fs.Stat(fsys, file); err == nil && !info.IsDir() && !slices.Contains(roots, file) {
+			out.files = append(out.files, m.note(fsys, file, fs.FileInfoToDirEntry(info)))
+		}
+	}
 	return out, nil
 }
 
@@ -386,6 +407,23 @@ func (s *repositoryState) arranged(as *repositoryState, gone *[]string) []marked
 		}
 	}
 	return out
+}
+
+// adopt adds the marks that a later state has of files which were found to be outside
+// meanwhile. They count if the files are older than the look that began.
+func (s *repositoryState) adopt(after *repositoryState, outside []string, began time.Time) {
+	var gone []string
+	files := s.arranged(after, &gone)
+	if len(gone) > 0 {
+		return
+	}
+	for i, f := range after.files {
+		if _, is := slices.BinarySearch(outside, f.name); is && files[i].name == "" {
+			f.isSettled = f.isSettled && (f.info == nil || f.info.ModTime().Before(began))
+			files[i] = f
+		}
+	}
+	s.files = files
 }
 
 // isEqual reports whether two states have the same marks.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -252,3 +253,49 @@ func (l *listening) ReadDir(name string) ([]fs.DirEntry, error) { return fs.Read
 func (l *listening) Stat(name string) (fs.FileInfo, error)      { return fs.Stat(l.FS, name) }
 func (l *listening) Lstat(name string) (fs.FileInfo, error)     { return fs.Lstat(l.FS, name) }
 func (l *listening) ReadLink(name string) (string, error)       { return fs.ReadLink(l.FS, name) }
+
+// TestCatalogOfFilesElsewhere loads definitions again after a change of a file outside of
+// their folders that they build on, and also if it was missing.
+func TestCatalogOfFilesElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	put := func(name, text string) {
+		t.Helper()
+		at = at.Add(time.Second)
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600), os.Chtimes(file, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("defs/matrix.yaml", "prompts: ['file://../texts/greeting.txt']\nproviders: [echo]\ntests: [{vars: {name: Ann}}]\n")
+	settings := schema.Settings{Definitions: []string{"defs"}}
+	m, kept := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
+	var last *catalog
+	want := func(again bool, said string) {
+		t.Helper()
+		got, err := kept.load(t.Context(), m, os.DirFS(dir), settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := got.Files[0].Problem
+		if len(got.Files[0].Said) > 0 {
+			now = got.Files[0].Said[0]
+		}
+		if !strings.Contains(now, said) || (got != last) != again {
+			t.Errorf("the file says %q and was loaded: %v, want %q and %v", now, got != last, said, again)
+		}
+		last = got
+	}
+	want(true, "greeting.txt")
+	want(false, "greeting.txt")
+	put("texts/other.txt", "Nobody reads it")
+	want(false, "greeting.txt")
+	put("texts/greeting.txt", "Hello {{name}}")
+	want(true, "hello")
+	want(false, "hello")
+	put("texts/greeting.txt", "Good morning {{name}}")
+	want(true, "good morning")
+	want(false, "good morning")
+	put("defs/case.json", `{"name": "A", "initial_message": "Hi"}`)
+	want(true, "hi")
+}
