@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/dashboard"
 	"github.com/gavel-evals/gavel/controller/dashboard/access"
 	"github.com/gavel-evals/gavel/controller/explain"
+	"github.com/gavel-evals/gavel/controller/filewatch"
 	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/redact"
@@ -57,7 +58,9 @@ func uiCommand(a *App) *cobra.Command {
 				}
 				runner := newUIRunner(ctx, a, w)
 				defer runner.runs.Wait()
-				handler, err := Handler(a, w, store, runner)
+				read := readsOf(a, w)
+				defer read.Close()
+				handler, err := Handler(a, w, store, runner, read)
 				if err != nil {
 					return err
 				}
@@ -95,7 +98,7 @@ func loopback(listen string) error {
 }
 
 // Handler serves the pages of a repository to clients on loopback.
-func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http.Handler, error) {
+func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner, read *filewatch.Reads) (http.Handler, error) {
 	hide, err := hidden(a, w)
 	if err != nil {
 		return nil, err
@@ -111,8 +114,8 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 			}
 			return links
 		},
-		Trouble: func(*http.Request) (text, path string) {
-			problems, err := configErrors(a, w.Files)
+		Trouble: func(r *http.Request) (text, path string) {
+			problems, err := pages.Problems(r.Context())
 			switch {
 			case err != nil:
 				return err.Error(), "/settings"
@@ -130,7 +133,7 @@ func Handler(a *App, w *workspace, store *ledger.Ledger, runner *uiRunner) (http
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/", site)
-	pages = Store(a, w, store, site, runner)
+	pages = Store(a, w, store, site, runner, read)
 	pages.Routes(mux)
 	pages.Pages(mux, site.Frame)
 	return access.Guard{}.Handler(mux), nil
@@ -141,11 +144,18 @@ func workTree(w *workspace) editor.WorkTree {
 	return editor.WorkTree{Dir: w.Repo.Root(), Own: func(ctx context.Context) (string, error) { return gitrepo.MakeOwnFolder(ctx, w.Repo) }}
 }
 
+// readsOf returns the files that the pages read in the working tree, which is opened later.
+func readsOf(a *App, w *workspace) *filewatch.Reads {
+	read := filewatch.NewReads(w.Repo.Root(), w.Repo.OwnFiles(), clock.Or(a.Clock).Now)
+	w.Repo.NoteLooks(read.Note)
+	return read
+}
+
 // Store returns the definitions of the working tree.
-func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, runner *uiRunner) *editor.Store {
-	tree := workTree(w)
+func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, runner *uiRunner, read *filewatch.Reads) *editor.Store {
+	tree, planner := workTree(w), uiPlanner{a, w, store, read}
 	return editor.New(editor.Config{
-		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Digests: uiPlanner{a, w, store}.digests, Runner: runner,
+		Now: clock.Or(a.Clock).Now, Repository: w.Repo.Name(), Write: tree.Write, Lock: tree.Lock, Verdicts: site.Verdicts, Digests: planner.digests, Runner: runner, Version: read.Version,
 		Committer: uiCommitter{root: w.Repo.Root(), now: clock.Or(a.Clock).Now},
 		Open: func(context.Context) (fs.FS, func() error, error) {
 			files, err := w.Repo.WorkFS()
@@ -157,7 +167,7 @@ func Store(a *App, w *workspace, store *ledger.Ledger, site *dashboard.Site, run
 		Settings: func(_ context.Context, files fs.FS) (schema.Settings, error) { return settingsOf(a, files) },
 		Problems: func(_ context.Context, files fs.FS) ([]schema.Problem, error) { return configErrors(a, files) },
 		Forecast: func(ctx context.Context, before, after fs.FS) (*editor.Forecast, error) {
-			return makeForecast(ctx, before, after, uiPlanner{a, w, store}.plan)
+			return makeForecast(ctx, before, after, planner.plan)
 		},
 		Identity: func(ctx context.Context, files fs.FS, c *schema.Case) (*explain.Identity, error) {
 			own, err := settingsOf(a, files)

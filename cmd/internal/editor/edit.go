@@ -19,9 +19,14 @@ import (
 // reserved lists folders of definitions that are not domains.
 var reserved = []string{"evaluators", "tools", "seed"}
 
+// settings returns the settings for definitions.
+func (s *Store) settings(ctx context.Context) (schema.Settings, error) {
+	return remember(s, "settings", func() (schema.Settings, error) { return s.cfg.Settings(ctx, s.files) })
+}
+
 // state returns the settings and the definitions before an edit.
 func (s *Store) state(ctx context.Context) (schema.Settings, *tree, error) {
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return settings, nil, err
 	}
@@ -47,7 +52,7 @@ func (s *Store) list(ctx context.Context, w wish) ([]Entry, error) {
 		return nil, err
 	}
 	defer end()
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	problems, err := s.problems(r.Context())
+	problems, err := s.Problems(r.Context())
 	if err != nil {
 		return page{}, err
 	}
@@ -191,8 +191,8 @@ func (s *Store) overview(_ http.ResponseWriter, r *http.Request) (page, error) {
 	return page{Template: "settings", Title: view.Title, Body: view}, nil
 }
 
-// problems returns the errors of gavel.yaml.
-func (s *Store) problems(ctx context.Context) ([]schema.Problem, error) {
+// Problems returns the errors of gavel.yaml.
+func (s *Store) Problems(ctx context.Context) ([]schema.Problem, error) {
 	if s.cfg.Problems == nil {
 		return nil, nil
 	}
@@ -201,7 +201,7 @@ func (s *Store) problems(ctx context.Context) ([]schema.Problem, error) {
 		return nil, err
 	}
 	defer end()
-	return s.cfg.Problems(ctx, s.files)
+	return remember(s, "problems", func() ([]schema.Problem, error) { return s.cfg.Problems(ctx, s.files) })
 }
 
 // sidebar returns the domains with their levels.
@@ -622,7 +622,7 @@ func (v *sheet) textPage() page {
 // isDefinition refuses files that are not below the folders of definitions, unless they are
 // read as definitions elsewhere, as the evals of skills are.
 func (s *Store) isDefinition(ctx context.Context, file string) error {
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -630,7 +630,7 @@ func (s *Store) isDefinition(ctx context.Context, file string) error {
 	if wrong == nil {
 		return nil
 	}
-	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
+	found, err := s.catalog(ctx, settings)
 	if err != nil {
 		return err
 	}
@@ -677,7 +677,7 @@ func (s *Store) saveText(ctx context.Context, v *sheet, as saveMode) (Written, e
 	if err := s.isDefinition(ctx, v.Path); err != nil {
 		return Written{}, err
 	}
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return Written{}, err
 	}

@@ -34,7 +34,7 @@ func (s *Store) showErrors(ctx context.Context, v *sheet, locate func(text []byt
 	if err != nil {
 		return nil //nolint:nilerr // a file that cannot be read has no places to show
 	}
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return err
 	}

@@ -71,12 +71,17 @@ func (s *Store) testCase(ctx context.Context, r *http.Request) (any, error) {
 
 // definitions returns the settings of definitions, and what they have.
 func (s *Store) definitions(ctx context.Context) (schema.Settings, *catalog, error) {
-	settings, err := s.cfg.Settings(ctx, s.files)
+	settings, err := s.settings(ctx)
 	if err != nil {
 		return settings, nil, err
 	}
-	found, err := s.catalogs.load(ctx, s.known, s.files, settings)
+	found, err := s.catalog(ctx, settings)
 	return settings, found, err
+}
+
+// catalog returns the definitions in all formats.
+func (s *Store) catalog(ctx context.Context, settings schema.Settings) (*catalog, error) {
+	return remember(s, "catalog", func() (*catalog, error) { return s.catalogs.load(ctx, s.known, s.files, settings) })
 }
 
 // testCaseOf returns a case in the form of its file, with the fields that the format

@@ -94,7 +94,7 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	var digests map[string]string
 	if s.cfg.Digests != nil && len(judged) > 0 {
-		if digests, err = s.cfg.Digests(r.Context(), s.files); err != nil {
+		if digests, err = s.digests(r.Context()); err != nil {
 			return page{}, err
 		}
 	}
@@ -113,6 +113,11 @@ func (s *Store) tests(w http.ResponseWriter, r *http.Request) (page, error) {
 		})
 	}
 	return page{Template: "tests", Title: "Tests", Body: v}, nil
+}
+
+// digests returns the decision digests of the cases by their names.
+func (s *Store) digests(ctx context.Context) (map[string]string, error) {
+	return remember(s, "digests", func() (map[string]string, error) { return s.cfg.Digests(ctx, s.files) })
 }
 
 // verdicts returns the newest verdicts by the names of cases.
@@ -235,6 +240,10 @@ func (l testList) choose(f formatFile) (chosenFile, bool) {
 	if _, within := cutFolder(f.File, cmp.Or(l.folder, ".")); !within {
 		return out, false
 	}
+	if len(l.words) == 0 {
+		out.tests = f.Tests
+		return out, len(out.tests) > 0 || f.Problem != ""
+	}
 	for i, c := range f.Tests {
 		text := strings.ToLower(strings.Join(append([]string{c.Key, f.File, c.Labels.Name, l.target(c), l.kind(c)}, c.Labels.Tags...), "\n")) + "\n" + f.Said[i]
 		if !slices.ContainsFunc(l.words, func(word string) bool { return !strings.Contains(text, word) }) {
@@ -339,7 +348,7 @@ func (l testList) file(f chosenFile, token string) testFile {
 
 // testURL returns the page that changes the only test of a file of the domain format.
 func (s *Store) testURL(file string) string {
-	found := readDefinitionFile(s.files, file)
+	found, _ := remember(s, "file "+file, func() (definitionFile, error) { return readDefinitionFile(s.files, file), nil }) // which has its problem
 	if len(found.IDs) != 1 || found.IDs[0] == "" || found.Several || found.Problem != "" || !strings.HasSuffix(file, ".json") {
 		return s.address("/settings/file", "path", file)
 	}

@@ -76,8 +76,12 @@ type wish struct {
 	level        int
 }
 
-// read reads the definitions below the folders, of all kinds.
+// read reads the definitions below the folders, of all kinds. Callers do not change them.
 func (s *Store) read(ctx context.Context, folders []string, w wish) (*tree, error) {
+	return remember(s, fmt.Sprintf("tree %q %+v", folders, w), func() (*tree, error) { return s.readFiles(ctx, folders, w) })
+}
+
+func (s *Store) readFiles(ctx context.Context, folders []string, w wish) (*tree, error) {
 	t, fsys := &tree{files: s.known}, s.files
 	for _, folder := range folders {
 		folder = path.Clean(folder)

@@ -35,6 +35,10 @@ type Config struct {
 	// OpenNewest is Open before a change is written, if Open may return a state from
 	// some seconds ago. Defaults to Open.
 	OpenNewest func(context.Context) (files fs.FS, close func() error, err error)
+	// Version returns a number that changes before a file that was read through Open may have
+	// another state. known is false if nobody knows that. Defaults to not knowing, so that the
+	// pages look at the state of each file.
+	Version func() (version uint64, known bool)
 	// Write keeps a change that was checked of files that Open returned. Defaults to
 	// refusing all changes.
 	Write func(ctx context.Context, files fs.FS, c Change) (Kept, error)
@@ -84,10 +88,13 @@ type Store struct {
 	templates *template.Template
 	known     *memory
 	catalogs  *catalogCache
+	values    *remembered
 	saving    *sync.Mutex // held while files are checked and written
 	edited    *edits
-	// files are the files of the current request; nil in the store that callers have.
-	files fs.FS
+	// files are the files of the current request, opened at a version of them; nil in the
+	// store that callers have.
+	files   fs.FS
+	version uint64
 }
 
 // New returns a store of the definitions of a repository.
@@ -95,18 +102,21 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Store{cfg: cfg, known: newMemory(cfg.Now), catalogs: new(catalogCache), saving: new(sync.Mutex), edited: &edits{files: map[string]savedFile{}, renamed: map[[2]string]string{}}}
+	s := &Store{cfg: cfg, known: newMemory(cfg.Now), catalogs: new(catalogCache), values: new(remembered), saving: new(sync.Mutex), edited: &edits{files: map[string]savedFile{}, renamed: map[[2]string]string{}}}
 	s.templates = s.newTemplates()
 	return s
 }
 
 // begin opens the files, and returns the store with them. The caller calls end.
 func (s *Store) begin(ctx context.Context) (look *Store, end func(), err error) {
+	out := *s
+	if s.cfg.Version != nil {
+		out.version, _ = s.cfg.Version()
+	}
 	files, shut, err := s.cfg.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	out := *s
 	out.files = files
 	return &out, func() { _ = shut() }, nil // the files were only read
 }
