@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (s *Site) runCase(r *http.Request) (view, error) {
 		return view{}, err
 	}
 	name := r.URL.Query().Get("name")
-	row := run.byName[name]
+	row := cmp.Or(run.byName[name], run.judgedAs(r.URL.Query().Get("digest")))
 	if row == nil {
 		return view{}, fmt.Errorf("case %q is not in this run: %w", textfmt.Clip(s.line(name), 200), errNoPage)
 	}

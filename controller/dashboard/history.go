@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 
 	"github.com/gavel-evals/gavel/controller/ledger"
@@ -68,11 +69,17 @@ func (s *Site) history(ctx context.Context, row *report.Row, scope ledger.Scope,
 			line.Interval = textfmt.Points(&between.Low, scale) + " to " + textfmt.Points(&between.High, scale)
 		}
 		if j.Run != "" {
-			line.URL = s.caseURL(j.Run, row.Name())
+			line.URL = s.judgementURL(j, row)
 		}
 		out.Judged = append(out.Judged, line)
 	}
 	return out, nil
+}
+
+// judgementURL returns the page of a judgement in its run. It has the digest, since the
+// case had another name there before it was moved.
+func (s *Site) judgementURL(j ledger.PastJudgement, row *report.Row) string {
+	return s.caseURL(j.Run, row.Name()) + "&" + url.Values{"digest": {j.Digest}}.Encode()
 }
 
 // intervals returns the intervals of the judgements' scores, nil if a score has none.
@@ -121,7 +128,7 @@ func (s *Site) criteria(row *report.Row, judged []ledger.PastJudgement) criteria
 	for _, j := range judged {
 		c := column{When: j.At.UTC().Format("01-02 15:04"), Head: cmp.Or(html.ShortCommit(j.Commit), "–")}
 		if j.Run != "" {
-			c.URL = s.caseURL(j.Run, row.Name())
+			c.URL = s.judgementURL(j, row)
 		}
 		out.Columns = append(out.Columns, c)
 	}

@@ -166,3 +166,29 @@ func TestFlakeRate(t *testing.T) {
 	has(t, h.site(dashboard.Config{}), "/runs/run-1/case?name="+r.Cases[0].Name(),
 		"<b>Flake rate</b>: 33 % of 3 judgements of the current definition differ from the usual verdict.")
 }
+
+// TestHistoryOfAMovedCase: a judgement is at the case's name before it was moved, and the
+// link to it leads there.
+func TestHistoryOfAMovedCase(t *testing.T) {
+	h := newHouse(t)
+	before := report.Compare(reporttest.FirstRun().In)
+	h.run("before", before)
+	h.now = h.now.Add(-90 * time.Second)
+	h.judge("\n"+before.Cases[0].Key, before.Cases[0].Digest, 0.25, "Within 60 days.")
+	after := report.Compare(reporttest.FirstRun().In)
+	was := before.Cases[0].Name()
+	after.Cases[0].Key = "returns/moved"
+	h.run("after", after)
+	site, links := h.site(dashboard.Config{}), 0
+	walk(t, get(t, site, "/runs/after/case?name=returns/moved", 200), func(n *dom.Node, a map[string]string) {
+		if n.Data != "a" || !strings.HasPrefix(a["href"], "/runs/before/case") {
+			return
+		}
+		links++
+		has(t, site, a["href"], "<h1>"+was)
+	})
+	if links == 0 {
+		t.Error("no link leads to the judgement")
+	}
+	get(t, site, "/runs/before/case?name=returns/moved", 404)
+}

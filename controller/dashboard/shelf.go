@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +93,15 @@ func arranged(run ledger.Run, r *report.Report) *stored {
 		out.byName[row.Name()] = row
 	}
 	return out
+}
+
+// judgedAs returns a case with a decision digest; nil for none.
+func (run *stored) judgedAs(digest string) *report.Row {
+	at := slices.IndexFunc(run.rows, func(row *report.Row) bool { return digest != "" && row.Digest == digest })
+	if at < 0 {
+		return nil
+	}
+	return run.rows[at]
 }
 
 // use moves a run to the end. The caller holds mu.
