@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
@@ -137,7 +138,7 @@ func agentReply(data []byte) (Reply, error) {
 	}
 	var in agentTurn
 	if err := json.Unmarshal(data, &in); err != nil {
-		return Reply{}, fmt.Errorf("the reply is not of the form {messages, model, usage, metadata}: %w", err)
+		return Reply{}, agentFormError(err)
 	}
 	reply := Reply{
 		Messages: make([]schema.Message, 0, len(in.Messages)),
@@ -166,7 +167,23 @@ func agentReply(data []byte) (Reply, error) {
 		}
 		reply.Messages = append(reply.Messages, message)
 	}
+	if !reply.End && !slices.ContainsFunc(in.Messages, func(m agentMessage) bool { return m.Role == schema.RoleAssistant }) {
+		return Reply{}, errors.New("the reply has no message of the role assistant")
+	}
 	return reply, nil
+}
+
+// agentFormError describes which field of an agent's reply has another type than the
+// contract says.
+func agentFormError(err error) error {
+	const form = "the reply is not of the form {messages: [{role, content}], model, usage, metadata}"
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok || wrong.Field == "" {
+		return fmt.Errorf("%s: %w", form, err)
+	}
+	// The value is "number 1.5" where another number would fit.
+	is := map[string]string{"bool": "true or false", "array": "a list", "object": "an object", "string": "a text", "number": "a number"}[wrong.Value]
+	return fmt.Errorf("%s: %s cannot be %s", form, wrong.Field, cmp.Or(is, "the "+wrong.Value))
 }
 
 // isNull reports whether a message has null in the place of an answer: its content is

@@ -60,7 +60,9 @@ var agentTurns = []struct {
 		want: Reply{Messages: []schema.Message{}, End: true, Traced: true, Usage: verdict.Usage{Calls: 1}},
 	},
 	{name: "no messages", body: `{"messages":[]}`, err: "the reply has no messages"},
-	{name: "messages of another shape", body: `{"messages":"Hi"}`, err: "not of the form {messages"},
+	{name: "messages of another shape", body: `{"messages":"Hi"}`, err: "not of the form {messages: [{role, content}], model, usage, metadata}: messages cannot be a text"},
+	{name: "usage of another shape", body: `{"messages":[{"role":"assistant","content":"Hi."}],"usage":{"input_tokens":1.5}}`, err: "metadata}: usage.input_tokens cannot be the number 1.5"},
+	{name: "only the result of a tool", body: `{"messages":[{"role":"tool","tool_call_id":"c1","content":"rain"}]}`, err: "the reply has no message of the role assistant"},
 	{name: "the whole conversation", body: `{"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi."}]}`, err: `message 1: its role is "user"`},
 	{name: "call without a name", body: `{"messages":[{"role":"assistant","tool_calls":[{"id":"c"}]}]}`, err: "message 1: a tool call has no function name"},
 }
