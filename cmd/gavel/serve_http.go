@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -25,6 +27,7 @@ func (s *server) handler() (http.Handler, error) {
 	cfg.Webhook.Ignored = func(delivery, event string, why error) {
 		s.log.Info().Str("delivery", delivery).Str("event", event).AnErr("err", why).Msg("ignored a delivery")
 	}
+	cfg.Webhook.Refused = s.refused()
 	if cfg.Pages, err = s.pages(file, cfg.Webhook.Secrets); err != nil {
 		return nil, err
 	}
@@ -33,6 +36,21 @@ func (s *server) handler() (http.Handler, error) {
 		return nil, usageError("%w", err)
 	}
 	return handler, nil
+}
+
+// refused logs refused deliveries, at most one a minute: strangers can send any number.
+func (s *server) refused() func(why string) {
+	var mu sync.Mutex
+	var next time.Time
+	now := clock.Or(s.Clock).Now
+	return func(why string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if at := now(); at.After(next) {
+			next = at.Add(time.Minute)
+			s.log.Warn().Str("err", why).Msg("refused a delivery; the webhook at the forge needs the secret of the operator's file and the content type application/json")
+		}
+	}
 }
 
 // webhook returns where deliveries arrive and the secrets that sign them, nothing without

@@ -181,6 +181,9 @@ func TestServe(t *testing.T) {
 	if status := deliver(t, base+"/hooks", "another-secret-of-nobody"); status != http.StatusUnauthorized {
 		t.Errorf("a forged delivery = %d", status)
 	}
+	if line := log.await(t, "refused a delivery"); !strings.Contains(line, "the signature is missing or wrong") {
+		t.Errorf("the log says of a forged delivery: %s", line)
+	}
 	j.move(t, j.base)
 	if status := deliver(t, base+"/hooks", hookSecret); status != http.StatusAccepted {
 		t.Errorf("a delivery = %d", status)

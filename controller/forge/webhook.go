@@ -43,6 +43,9 @@ type WebhookConfig struct {
 	// Ignored is called for correctly signed but useless deliveries: an unknown event,
 	// or an unreadable one. Defaults to nothing.
 	Ignored func(delivery, event string, why error)
+	// Refused is called for deliveries that nobody signed with a secret, or in another form
+	// than JSON: a webhook with the wrong settings, or a stranger. Defaults to nothing.
+	Refused func(why string)
 }
 
 // A Webhook receives deliveries of GitHub, Gitea and Forgejo over HTTP. It answers 202
@@ -70,6 +73,9 @@ func NewWebhook(cfg WebhookConfig) (*Webhook, error) {
 	if cfg.Ignored == nil {
 		cfg.Ignored = func(string, string, error) {}
 	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(string) {}
+	}
 	return &Webhook{cfg, newIntake(bounds{longest: longest, large: largeEvent, room: eventRoom})}, nil
 }
 
@@ -81,14 +87,14 @@ func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	signature, status := headers(r)
 	if status != 0 {
-		refuse(w, status)
+		h.refuse(w, status)
 		return
 	}
 	delivery := clipHeader(r.Header.Get("X-GitHub-Delivery"), r.Header.Get("X-Gitea-Delivery"))
 	event := clipHeader(r.Header.Get("X-GitHub-Event"), r.Header.Get("X-Gitea-Event"))
 	hint, status, useless := h.receive(r, event, signature)
 	if status != 0 {
-		refuse(w, status)
+		h.refuse(w, status)
 		return
 	}
 	if useless != nil {
@@ -98,7 +104,7 @@ func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	hint.Delivery, hint.Event = delivery, event
 	if err := h.cfg.Take(hint); err != nil {
-		refuse(w, http.StatusServiceUnavailable)
+		h.refuse(w, http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
@@ -127,9 +133,11 @@ func headers(r *http.Request) (signature []byte, status int) {
 }
 
 // refuse answers a request that is not accepted.
-func refuse(w http.ResponseWriter, status int) {
+func (h *Webhook) refuse(w http.ResponseWriter, status int) {
 	text := http.StatusText(status)
 	switch status {
+	case http.StatusUnsupportedMediaType:
+		text = "the content type is not application/json"
 	case http.StatusMethodNotAllowed:
 		w.Header().Set("Allow", http.MethodPost)
 	case http.StatusUnauthorized:
@@ -137,6 +145,9 @@ func refuse(w http.ResponseWriter, status int) {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", retryAfter)
 		text = "the delivery cannot be taken now"
+	}
+	if status == http.StatusUnauthorized || status == http.StatusUnsupportedMediaType {
+		h.cfg.Refused(text)
 	}
 	http.Error(w, text, status)
 }

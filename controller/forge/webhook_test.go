@@ -33,6 +33,7 @@ type hooked struct {
 	*httptest.Server
 	hints   []Hint
 	ignored []string
+	refused []string
 	fail    error
 }
 
@@ -48,6 +49,7 @@ func newHooked(t testing.TB) *hooked {
 		Ignored: func(delivery, event string, why error) {
 			h.ignored = append(h.ignored, fmt.Sprintf("%s %s: %v", delivery, event, why))
 		},
+		Refused: func(why string) { h.refused = append(h.refused, why) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -199,6 +201,12 @@ func TestAbuseForgedDeliveries(t *testing.T) {
 			h := newHooked(t)
 			if got := h.deliver(t, "pull_request", body, tt.change); got != tt.want {
 				t.Errorf("answered %d, want %d", got, tt.want)
+			}
+			refused := map[int]string{
+				http.StatusUnauthorized: "the signature is missing or wrong", http.StatusUnsupportedMediaType: "the content type is not application/json",
+			}[tt.want]
+			if got := strings.Join(h.refused, "; "); got != refused {
+				t.Errorf("refused %q, want %q", got, refused)
 			}
 			if taken := len(h.hints) > 0; taken != (tt.want == http.StatusAccepted) {
 				t.Errorf("hints %v", h.hints)
