@@ -117,6 +117,9 @@ func TestOnly(t *testing.T) {
 			t.Errorf("--only errors,failed asked %q", asked)
 		}
 	}
+	if _, stderr, _ := gavel(t, p.folder, "run", "--only", "flaky"); !strings.Contains(stderr, "no selected case ended so in the last run: --only flaky") || strings.Contains(stderr, "gavel init") {
+		t.Errorf("with no flaky case: %s", stderr)
+	}
 	if _, stderr, code := gavel(t, p.folder, "run", "--only", "faild"); code != exitUsage || !strings.Contains(stderr, `--only "faild" is not known; did you mean `+"`failed`") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

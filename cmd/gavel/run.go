@@ -92,7 +92,7 @@ func runCases(ctx context.Context, a *App, w *workspace, store *ledger.Ledger, f
 		a.Note(said)
 	}
 	if len(report.Cases) == 0 && len(f.Keys) == 0 && !schema.HasErrors(prepared.Problems) {
-		a.Note(noCases)
+		a.Note(f.noCases())
 	}
 	if said := elsewhere(w.Files, prepared.Head().Config); said != "" && len(report.Cases) > 0 && len(f.Keys) == 0 {
 		a.Note(said)

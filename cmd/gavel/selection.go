@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,3 +73,11 @@ func (v *repeatValue) String() string {
 
 // Type returns the name shown in help.
 func (v *repeatValue) Type() string { return "int" }
+
+// noCases returns the advice for a run in which nothing is judged.
+func (s *selection) noCases() string {
+	if len(s.Only) > 0 {
+		return "no selected case ended so in the last run: --only " + strings.Join(s.Only, ",")
+	}
+	return noCases
+}
