@@ -1,10 +1,12 @@
 package gitrepo
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
@@ -68,6 +70,9 @@ func (r *Repository) looseBlob(h plumbing.Hash, most int64) (data []byte, size i
 	return data, size, err
 }
 
+// buffers keep the memory through which loose objects are read.
+var buffers = sync.Pool{New: func() any { return bufio.NewReader(nil) }}
+
 // readLoose passes the header of a loose object to do, with a reader of its content.
 func (r *Repository) readLoose(h plumbing.Hash, do func(kind plumbing.ObjectType, size int64, in *objfile.Reader) error) (err error) {
 	name := h.String()
@@ -76,7 +81,10 @@ func (r *Repository) readLoose(h plumbing.Hash, do func(kind plumbing.ObjectType
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	in, err := objfile.NewReader(f)
+	buffered := buffers.Get().(*bufio.Reader)
+	buffered.Reset(f)
+	defer buffers.Put(buffered)
+	in, err := objfile.NewReader(buffered)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
@@ -53,7 +52,7 @@ func (d Digests) Judge(target string) string {
 
 // parts returns the inputs of a case's digests.
 func parts(c *schema.Case, env *Environment) []Part {
-	d := digester{c: c, env: env}
+	d := digester{c: c, env: env, parts: make([]Part, 0, 16)}
 	d.all()
 	return d.parts
 }
@@ -88,21 +87,19 @@ func layerOrder(l Layer) int {
 func seal(parts []Part) Digests {
 	var out Digests
 	several := slices.ContainsFunc(parts, func(p Part) bool { return p.Number > 1 })
-	h := sha256.New()
 	text := make([]byte, 0, len(parts)*128) // a name and a digest, each behind its length
 	for _, step := range []struct {
 		layer Layer
 		into  *string
 	}{{Execution, &out.E}, {Judgement, &out.J}, {Decision, &out.D}} {
-		text = appendString(text[:0], string(step.layer))
+		text = appendString(text, string(step.layer))
 		for i := range parts {
 			if p := &parts[i]; p.Layer == step.layer {
 				text = appendString(text, sealed(p, several))
 				text = appendString(text, p.Digest)
 			}
 		}
-		_, _ = h.Write(text) // a hash accepts everything
-		*step.into = hex.EncodeToString(h.Sum(nil))
+		*step.into = digits(sha256.Sum256(text))
 	}
 	return out
 }
@@ -376,8 +373,7 @@ func (d *digester) value(layer Layer, name string, v any, files ...string) {
 		// Cases hold only strings, numbers and JSON that was parsed before.
 		panic(fmt.Sprintf("digest of %s: part %s: %v", d.c.Key, name, err))
 	}
-	sum := sha256.Sum256(raw)
-	d.part(layer, name, hex.EncodeToString(sum[:]), files)
+	d.part(layer, name, digits(sha256.Sum256(raw)), files)
 }
 
 // short adds a part whose value a reason can show.

@@ -30,10 +30,16 @@ func (d *digester) digestOf(text string) string {
 	if digest := d.known[text]; digest != "" {
 		return digest
 	}
-	sum := sha256.Sum256([]byte(text))
-	digest := hex.EncodeToString(sum[:])
+	digest := digits(sha256.Sum256([]byte(text)))
 	if d.known != nil && len(text) <= knownLength && len(d.known) < knownTexts {
 		d.known[text] = digest
 	}
 	return digest
+}
+
+// digits returns a hash in hex.
+func digits(sum [sha256.Size]byte) string {
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/target"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // usualOutput bounds the tokens of a reply if the target sets no max_tokens and has
@@ -149,7 +150,7 @@ func upperBound(t config.Target, in, largest int64, room int) ledger.Amount {
 	}
 	out := int64(usualOutput)
 	for _, name := range []string{"max_tokens", "max_completion_tokens", "max_output_tokens"} {
-		if json.Unmarshal(t.Parameters[name], &out) == nil {
+		if limit, set := t.Parameters[name]; set && json.Unmarshal(limit, &out) == nil {
 			break
 		}
 	}
@@ -164,7 +165,10 @@ func upperBound(t config.Target, in, largest int64, room int) ledger.Amount {
 // bytesOf returns the size of a request, including each message's frame.
 func bytesOf(req target.Request) int {
 	raw, err := json.Marshal(struct {
-		System, Messages, Tools, Format any
+		System   string
+		Messages []schema.Message
+		Tools    []schema.Tool
+		Format   *target.Format
 	}{req.System, req.Messages, req.Tools, req.Format})
 	if err != nil {
 		return 0 // its target refuses such a request
