@@ -38,7 +38,7 @@ var keyed = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9
 func (c Case) Mistake() string {
 	switch {
 	case !keyed.MatchString(c.Key):
-		return fmt.Sprintf("%q is not a name of a case; write a path without an extension, such as refunds/window", c.Key)
+		return fmt.Sprintf("%q is not a name of a case; write a path without an extension, of letters from a to z, digits, _, - and ., such as refunds/window", c.Key)
 	case c.Format == schema.DialectDomain && !levelKey.MatchString(c.Key):
 		return fmt.Sprintf("a test of the domain format is in a level of a domain; write support/level_1/%s", path.Base(c.Key))
 	case c.Format != schema.DialectDomain && levelKey.MatchString(c.Key):
