@@ -104,6 +104,17 @@ func (d *Inbox) Quarantines(ctx context.Context) ([]report.Command, error) {
 	return d.active(stored), err
 }
 
+// Accepted returns the commands that accept results at the head of a pull request.
+func (d *Inbox) Accepted(ctx context.Context, number int, head string) (found []report.Command, err error) {
+	taken, err := d.cfg.Ledger.Commands(ctx, d.repository, number)
+	for _, c := range taken {
+		if c.Verb == Accept && c.Head == head && c.Refused == "" {
+			found = append(found, followed(c))
+		}
+	}
+	return found, err
+}
+
 // Process reads a pull request's comments, stores and answers the new commands, and
 // returns all that apply to its head. Stored commands are returned even if the forge
 // does not answer: unread is the reason why some comments could not be read, for a

@@ -28,9 +28,9 @@ func (r *Review) Follow(o command.Commands) {
 	}
 }
 
-// Quarantine applies the quarantines of the repository to the commit of a branch, where
-// nobody can give a command.
-func (r *Review) Quarantine(commands []report.Command) { r.commands.Followed = commands }
+// Inherit applies commands that were given elsewhere to the commit of a branch, where
+// nobody can give one.
+func (r *Review) Inherit(commands []report.Command) { r.commands.Followed = commands }
 
 // Unapprovable returns the reason why an approval of the head changes nothing, or an
 // empty string.

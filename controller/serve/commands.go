@@ -22,12 +22,11 @@ func (w *worker) newInbox(repo *repository) *command.Inbox {
 	})
 }
 
-// accept makes a review carry out people's commands: at a branch, also of the merge queue,
-// the quarantines of the repository. unread is the reason why some comments could not be
-// read or answered.
+// accept makes a review carry out people's commands. unread is the reason why some
+// comments could not be read or answered.
 func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
 	if key.Kind != PullRequest {
-		return commands, nil, w.quarantine(ctx, repo, r)
+		return w.inherit(ctx, repo, key, r)
 	}
 	if commands, unread, err = w.process(ctx, repo, key, r.PullHead()); err != nil {
 		return commands, nil, err
@@ -44,15 +43,29 @@ func (w *worker) accept(ctx context.Context, repo *repository, key Key, r *revie
 	return commands, unread, nil
 }
 
-// quarantine takes the cases out of the gate that somebody has quarantined in the
-// repository. Without a forge nobody has.
-func (w *worker) quarantine(ctx context.Context, repo *repository, r *review.Review) error {
+// inherit has the commit of a branch carry out the quarantines of the repository and, in
+// the merge queue, what was accepted at the head of the pull request. Without a forge nobody
+// gives commands.
+func (w *worker) inherit(ctx context.Context, repo *repository, key Key, r *review.Review) (commands command.Commands, unread, err error) {
 	if repo.inbox == nil {
-		return nil
+		return commands, nil, nil
 	}
-	commands, err := repo.inbox.Quarantines(ctx)
-	r.Quarantine(commands)
-	return err
+	inherited, err := repo.inbox.Quarantines(ctx)
+	if err != nil {
+		return commands, nil, err
+	}
+	if group, ok := forge.Queued(key.Ref); ok && group.Number != 0 {
+		pull, failed := repo.Client.Pull(ctx, repo.name, group.Number)
+		if unread = failed; unread == nil {
+			accepted, err := repo.inbox.Accepted(ctx, group.Number, pull.HeadSHA)
+			if err != nil {
+				return commands, nil, err
+			}
+			inherited = append(inherited, accepted...)
+		}
+	}
+	r.Inherit(inherited)
+	return commands, unread, nil
 }
 
 // process reads the commands of a pull request, with the label that was added to it. A

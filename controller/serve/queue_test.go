@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/forge/forgetest"
 )
 
 // queue puts a commit into the merge queue, in the name of pull request 1.
@@ -108,5 +109,28 @@ func TestAGroupWithAnotherBase(t *testing.T) {
 	w.idle()
 	if got, want := w.says("one"), "1 of 1 case rerun"; !strings.Contains(got, want) {
 		t.Errorf("the group says %q, want %q: compared with main it changes the case", got, want)
+	}
+}
+
+// TestAcceptedInTheQueue: what was accepted at the head of a pull request does not fail its
+// merge group, and does again after a push.
+func TestAcceptedInTheQueue(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	if got := w.comment("mona", "/gavel accept talk/level_1/hello we say bye"); got != "+1" {
+		t.Fatalf("reactions %q", got)
+	}
+	w.hintQueue(w.queue("two"))
+	w.idle()
+	if got, says := w.states("two"), w.says("two"); got != "success success" || !strings.Contains(says, "1 accepted case") {
+		t.Errorf("the group is %q and says %q, want a success with 1 accepted case", got, says)
+	}
+	w.push("one")
+	w.hint()
+	w.idle()
+	w.hintQueue(w.queue("two"))
+	w.idle()
+	if got := w.states("two"); got != "success failure" {
+		t.Errorf("after a push the group is %q, want a failure", got)
 	}
 }
