@@ -24,12 +24,15 @@ type benchModel struct {
 	*httptest.Server
 	latency time.Duration
 	calls   atomic.Int64
+	// asked is the time of the first call since it was 0, in nanoseconds.
+	asked atomic.Int64
 }
 
 func newBenchModel(b *testing.B, latency time.Duration) *benchModel {
 	m := &benchModel{latency: latency}
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.calls.Add(1)
+		m.asked.CompareAndSwap(0, time.Now().UnixNano())
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return // the client sees it too
@@ -80,7 +83,8 @@ func (r benchRun) execute(b *testing.B) *report.Report {
 
 // BenchmarkRun judges 1,000 cases of one prompt, 20 at a time, by a server that
 // speaks a provider's protocol on loopback: with an empty ledger at no latency
-// and at 50 ms, unchanged, and with one case changed.
+// and at 50 ms, unchanged, and with one case changed. It also reports how long the first
+// call waits for the plan.
 func BenchmarkRun(b *testing.B) {
 	const n = 1000
 	for _, tt := range []struct {
@@ -104,6 +108,7 @@ func BenchmarkRun(b *testing.B) {
 				r.execute(b)
 				want = 0
 			}
+			var waited time.Duration
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				switch tt.name {
@@ -115,13 +120,18 @@ func BenchmarkRun(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				before := model.calls.Load()
+				before, began := model.calls.Load(), time.Now()
+				model.asked.Store(0)
 				b.StartTimer()
 				report := r.execute(b)
+				if want > 0 {
+					waited += time.Unix(0, model.asked.Load()).Sub(began)
+				}
 				if made := model.calls.Load() - before; made != want || report.Summary.Cases != n || report.Summary.Pass != n {
 					b.Fatalf("%d calls, want %d: %+v", made, want, report.Summary)
 				}
 			}
+			b.ReportMetric(float64(waited.Milliseconds())/float64(b.N), "ms-to-call")
 		})
 	}
 }
