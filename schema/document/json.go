@@ -20,7 +20,7 @@ func readJSON(file string, data []byte) (ast.Expr, *mistake) {
 		return nil, placed(data, at, mistake{Rule: "too-deep", Message: fmt.Sprintf("values are nested more than %d deep", maxDepth), Hint: "flatten the file"})
 	}
 	var syntax *json.SyntaxError
-	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+	if !json.Valid(data) && errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
 		m := jsonMistake(data, syntax)
 		if path.Ext(file) == ".jsonl" {
 			m.Hint = cmp.Or(hintsOfLines[m.Message], m.Hint)
@@ -28,7 +28,10 @@ func readJSON(file string, data []byte) (ast.Expr, *mistake) {
 		return nil, m
 	}
 	// A text of JSON may have a byte order mark, which CUE refuses.
-	expr, err := parser.ParseExpr(file, bytes.ReplaceAll(data, []byte("\ufeff"), []byte(`\ufeff`)))
+	if mark := []byte("\ufeff"); bytes.Contains(data, mark) {
+		data = bytes.ReplaceAll(data, mark, []byte(`\ufeff`))
+	}
+	expr, err := parser.ParseExpr(file, data)
 	if err != nil {
 		return nil, parserMistake(file, err)
 	}
