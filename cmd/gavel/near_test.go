@@ -46,8 +46,7 @@ func grow(t *testing.T, dir string, commits int) {
 }
 
 // metered serves a repository by git itself, and counts the bytes of its answers. Where
-// histories are off, a fetch with one fails: a server fetches its base branch, too, and not
-// always after the pull request.
+// histories are off, a fetch with one fails.
 func metered(t *testing.T, dir string, histories bool, sent *atomic.Int64) string {
 	t.Helper()
 	at, err := url.Parse(gittest.Backend(t, dir))
@@ -62,7 +61,7 @@ func metered(t *testing.T, dir string, histories bool, sent *atomic.Int64) strin
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && !histories {
 			request, err := io.ReadAll(r.Body)
-			if err != nil || !bytes.Contains(request, []byte("deepen 1\n")) {
+			if err != nil || !bytes.Contains(request, []byte("deepen 2\n")) {
 				http.Error(w, "no history now", http.StatusServiceUnavailable)
 				return
 			}
@@ -159,7 +158,7 @@ func fetchesLittle(t *testing.T, judge func(known bool) (sent int64, text string
 }
 
 // TestAServerFetchesBothSides: at its first look at a repository a server fetches as little as
-// a job, and decides the same.
+// a job, also for its branch, and decides the same.
 func TestAServerFetchesBothSides(t *testing.T) {
 	t.Parallel()
 	judge := func(known bool) (sent int64, text string) {
@@ -170,13 +169,27 @@ func TestAServerFetchesBothSides(t *testing.T) {
 		}
 		file := operatorsFile(t, j, "")
 		var bytes atomic.Int64
-		j.forge.CloneURL = metered(t, j.folder, !known, &bytes)
+		j.forge.CloneURL = metered(t, j.folder, true, &bytes)
 		_, log, end := j.serving(t, file)
-		log.await(t, `"repo":"octo/demo#1","duration"`)
+		for left := map[string]bool{`"repo":"octo/demo#1","duration"`: true, `"branch":"main","repo":"octo/demo","duration"`: true}; len(left) > 0; {
+			line := log.await(t, "")
+			for want := range left {
+				if strings.Contains(line, want) {
+					delete(left, want)
+				}
+			}
+		}
 		if code := end(); code != exitPass {
 			t.Errorf("the server ends with %d", code)
 		}
-		return bytes.Load(), j.states()["gavel/verdict"]
+		text = j.states()["gavel/verdict"]
+		for _, s := range j.forge.Statuses(j.base) {
+			text += fmt.Sprintf("\nmain: %s: %s: %s", s.Context, s.State, s.Description)
+		}
+		if !strings.Contains(text, "main: gavel/verdict: ") {
+			t.Errorf("the branch has no verdict: %s", text)
+		}
+		return bytes.Load(), text
 	}
 	fetchesLittle(t, judge)
 }

@@ -42,6 +42,8 @@ type Event struct {
 	// created its branch.
 	HeadSHA string
 	BaseSHA string
+	// IsBelow says that BaseSHA is in the history of HeadSHA. No event of a forge says it.
+	IsBelow bool
 	// Before is the head that a push to a pull request replaced, "" if the payload
 	// lacks it.
 	Before string

@@ -40,7 +40,7 @@ type Source struct {
 	Timeout time.Duration
 }
 
-// Near are commits that are fetched without the history behind them.
+// Near are commits that are fetched with their parents, without the history behind them.
 type Near struct {
 	// Refs are full names at the remote, of which the tips are fetched.
 	Refs []string

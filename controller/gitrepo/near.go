@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +25,17 @@ import (
 const (
 	// wholeHistory is the depth that git takes for no limit.
 	wholeHistory = 0x7fffffff
+	// nearDepth is the depth of a fetch of single commits: each comes with its parents, which
+	// cost little next to it.
+	nearDepth = 2
 	// maxHaves bounds the commits that a request lists as known.
 	maxHaves = 256
 )
 
-// errHistory reports a fetch without history that is not possible: the remote sends no
-// single commits, or the clone has others already, next to which they would be sent whole
-// once more.
+// errHistory reports a fetch without history that is not possible or not worth it: the
+// remote sends no single commits, or the clone has other ones. All files are sent once more
+// next to these, since git leaves out known ones only in thin packs, which are not read
+// here. That is worth it once, for the first pull request after the tips of branches.
 var errHistory = errors.New("commits are fetched with their history")
 
 // fetchAsNeeded fetches refs with their history. An empty clone takes single commits
@@ -69,7 +74,7 @@ func (r *Repository) fetchNear(ctx context.Context, from remote, token Credentia
 	if err != nil {
 		return fmt.Errorf("fetching from %s: %w", from.show, err)
 	}
-	return r.fetchAt(ctx, from, token, request{specs: specs, commits: near.Commits, depth: 1, most: near.Most})
+	return r.fetchAt(ctx, from, token, request{specs: specs, commits: near.Commits, depth: nearDepth, most: near.Most})
 }
 
 // A request asks for the tips of refs, and for commits by their 40 hex digits, up to a
@@ -125,7 +130,7 @@ func (r *Repository) receiveAt(ctx context.Context, protocol transport.Transport
 	if err != nil {
 		return err
 	}
-	req, err := r.requestAt(advertised.Capabilities, commits, what.depth)
+	req, err := r.requestAt(advertised.Capabilities, commits, what)
 	if err != nil {
 		return err
 	}
@@ -173,7 +178,7 @@ func wanted(advertised *packp.AdvRefs, what request) (refs []*plumbing.Reference
 
 // requestAt asks for the commits that this repository lacks, or for everything behind its
 // edges if the depth is wholeHistory.
-func (r *Repository) requestAt(served *capability.List, commits []plumbing.Hash, depth int) (*packp.UploadPackRequest, error) {
+func (r *Repository) requestAt(served *capability.List, commits []plumbing.Hash, what request) (*packp.UploadPackRequest, error) {
 	if !served.Supports(capability.Shallow) {
 		return nil, errHistory
 	}
@@ -186,24 +191,47 @@ func (r *Repository) requestAt(served *capability.List, commits []plumbing.Hash,
 			return nil, err
 		}
 	}
-	req.Depth = packp.DepthCommits(depth)
+	req.Depth = packp.DepthCommits(what.depth)
 	var err error
 	if req.Shallows, err = r.store.Shallow(); err != nil {
 		return nil, fmt.Errorf("reading the edge of the shallow clone: %w", err)
 	}
 	for _, commit := range commits {
 		known := r.store.HasEncodedObject(commit) == nil
-		if !slices.Contains(req.Wants, commit) && (!known || depth == wholeHistory) {
+		if !slices.Contains(req.Wants, commit) && (!known || what.depth == wholeHistory) {
 			req.Wants = append(req.Wants, commit)
 		}
 	}
 	if req.Haves, err = r.haves(); err != nil {
 		return nil, err
 	}
-	if depth < wholeHistory && len(req.Wants) > 0 && len(req.Haves) > 0 {
-		return nil, errHistory
+	if what.depth < wholeHistory && len(req.Wants) > 0 && len(req.Haves) > 0 {
+		only, err := r.hasOnlyBranches()
+		if err != nil || !only || what.isOfBranches() {
+			return nil, cmp.Or(err, errHistory)
+		}
 	}
 	return req, nil
+}
+
+// isOfBranches reports whether a request asks for the tips of branches alone.
+func (q request) isOfBranches() bool {
+	return !slices.ContainsFunc(q.specs, func(spec config.RefSpec) bool { return !strings.HasPrefix(spec.Src(), "refs/heads/") })
+}
+
+// hasOnlyBranches reports whether nothing but branches was fetched.
+func (r *Repository) hasOnlyBranches() (bool, error) {
+	refs, err := r.store.IterReferences()
+	if err != nil {
+		return false, fmt.Errorf("listing what was fetched: %w", err)
+	}
+	only := true
+	err = refs.ForEach(func(ref *plumbing.Reference) error {
+		name, isFetched := strings.CutPrefix(ref.Name().String(), fetchedRefs)
+		only = only && (!isFetched || strings.HasPrefix(name, "heads/"))
+		return nil
+	})
+	return only, err
 }
 
 // haves returns the fetched commits that are there.

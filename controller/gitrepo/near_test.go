@@ -14,7 +14,7 @@ import (
 )
 
 // A longHistory is a repository of many commits, each of which changes a file that does
-// not compress. A pull request left main one commit ago.
+// not compress. A pull request left main two commits ago.
 type longHistory struct {
 	dir              string
 	base, main, pull string
@@ -38,7 +38,9 @@ func newLongHistory(t *testing.T) longHistory {
 	h.pull = gittest.Run(t, h.dir, "rev-parse", "HEAD")
 	gittest.Run(t, h.dir, "update-ref", "refs/pull/7/head", h.pull)
 	gittest.Run(t, h.dir, "checkout", "-q", "main")
-	gittest.Commit(t, h.dir, map[string]string{"later": "y"})
+	for _, later := range []string{"x", "y"} {
+		gittest.Commit(t, h.dir, map[string]string{"later": later})
+	}
 	h.main = gittest.Run(t, h.dir, "rev-parse", "HEAD")
 	return h
 }
@@ -107,6 +109,63 @@ func TestFetchNear(t *testing.T) {
 	}
 	if all := packed(t, dir) - sides; sides > all/10 {
 		t.Errorf("both sides take %d bytes and the history %d", sides, all)
+	}
+}
+
+// TestFetchNearAfterABranch: a clone that has the tip of a branch and its parent alone takes
+// both sides of a pull request without their history, too. The next pull request, or another
+// tip, has that fetched, since every file would be sent once more.
+func TestFetchNearAfterABranch(t *testing.T) {
+	h := newLongHistory(t)
+	gittest.Run(t, h.dir, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	dir := filepath.Join(t.TempDir(), "mirror")
+	m, err := NewMirror(MirrorConfig{Dir: dir, URL: gittest.Backend(t, h.dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := func(near Near) *Repository {
+		t.Helper()
+		near.Most = OfHead
+		repo, _, err := m.FetchSource(t.Context(), Source{Refs: near.Refs, Most: OfBase, Near: func(context.Context) (*Near, error) { return &near, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = repo.Close() }) // it only reads
+		return repo
+	}
+	main := []string{"refs/heads/main"}
+	tip := fetch(Near{Refs: main})
+	if parent, err := tip.Resolve(t.Context(), h.main+"~1"); err != nil || parent != gittest.Run(t, h.dir, "rev-parse", "main~1") {
+		t.Errorf("the parent of the tip is %q, %v", parent, err)
+	}
+	one := packed(t, dir)
+	sides := fetch(Near{Refs: pullRefs, Commits: []string{h.base, h.pull}})
+	if got, err := sides.Changed(t.Context(), h.base, h.pull); err != nil || fmt.Sprint(got) != "[mine]" {
+		t.Errorf("Changed = %v, %v; want mine", got, err)
+	}
+	few := packed(t, dir)
+	if fetch(Near{Refs: main}); packed(t, dir) != few {
+		t.Errorf("the tip is fetched again with %d bytes", packed(t, dir)-few)
+	}
+	gittest.Run(t, h.dir, "update-ref", "refs/pull/8/head", gittest.Run(t, h.dir, "rev-parse", "main~9"))
+	whole := fetch(Near{Refs: []string{"refs/heads/main", "refs/pull/8/head"}})
+	if got, err := whole.MergeBase(t.Context(), h.main, h.pull); err != nil || got != h.base {
+		t.Errorf("MergeBase = %s, %v; want %s", got, err, h.base)
+	}
+	if shallow, err := whole.Shallow(); err != nil || shallow {
+		t.Errorf("after another pull request the clone is shallow: %v, %v", shallow, err)
+	}
+	if all := packed(t, dir); few > 3*one || few > all/5 {
+		t.Errorf("the tip takes %d bytes, with both sides %d, and with the history %d", one, few, all)
+	}
+	if m, err = NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "other"), URL: gittest.Backend(t, h.dir)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if shallow, err := fetch(Near{Refs: main}).Shallow(); err != nil || shallow != want {
+			t.Errorf("the clone is shallow: %v, %v, want %v", shallow, err, want)
+		}
+		gittest.Commit(t, h.dir, map[string]string{"later": "again"})
 	}
 }
 

@@ -222,7 +222,7 @@ type Review struct {
 	// base is a commit or one of refs; head is compared with the merge base.
 	base string
 	// mergeBase returns the merge base of base and head as the forge reports it, empty if
-	// it does not. It is nil without a forge.
+	// it does not. It is nil if only the history says it.
 	mergeBase func(context.Context) string
 	// rules name the branch whose gavel.yaml decides; zero if head's does.
 	rules report.Rules
@@ -332,6 +332,9 @@ func (r *Reviewer) Commit(event forge.Event) (*Review, error) {
 		out.base, out.level, out.merged = event.BaseSHA, ledger.LevelBase, true
 	case event.BaseRef != "":
 		out.base = "refs/heads/" + event.BaseRef
+	}
+	if event.IsBelow && out.base != "" {
+		out.mergeBase = func(context.Context) string { return out.base }
 	}
 	out.known = out.refs[1:]
 	if out.merged {

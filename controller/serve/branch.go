@@ -24,32 +24,54 @@ func (w *worker) branch(ctx context.Context, repo *repository, name string) (*re
 // base returns the review of the tip of a base branch. It is compared with the last
 // commit that was judged below it, else with its parent, if it has one.
 func (w *worker) base(ctx context.Context, repo *repository, name string) (*review.Review, error) {
-	git, commits, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + name}, Most: gitrepo.OfBase})
+	git, commits, err := repo.fetchTip(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer git.Close()
-	tip, base := commits[0], ""
-	for _, before := range w.reports.baseCandidates(repo.ledgerName, tip) {
-		// One that is not there any more was pushed away.
-		if isAncestor(ctx, git, before, tip) {
-			base = before
-			break
+	base, isKnown := w.judgedBelow(ctx, repo, git, commits[0])
+	if !isKnown {
+		whole, tips, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + name}, Most: gitrepo.OfBase})
+		if err != nil {
+			return nil, err
 		}
+		defer whole.Close()
+		commits = tips
+		base, _ = w.judgedBelow(ctx, repo, whole, tips[0])
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if base == "" {
-		base, err = git.Resolve(ctx, tip+"~1")
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			w.cfg.Observer.Log(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, tip))
-			base = ""
-		}
+		w.cfg.Observer.Log(repo.name.String(), fmt.Sprintf("%s at %.7s is the first commit: there is nothing to compare with", name, commits[0]))
 	}
 	return repo.reviewer.Commit(forge.Event{
-		Name: forge.EventPush, Repo: repo.name, HeadSHA: tip, BaseSHA: base, HeadRef: name, BaseRef: name,
+		Name: forge.EventPush, Repo: repo.name, HeadSHA: commits[0], BaseSHA: base, IsBelow: true, HeadRef: name, BaseRef: name,
 	})
+}
+
+// judgedBelow returns the last commit that was judged below a tip, else its parent, else
+// nothing. isKnown is false if only the history says it.
+func (w *worker) judgedBelow(ctx context.Context, repo *repository, git *gitrepo.Repository, tip string) (base string, isKnown bool) {
+	shallow, err := git.Shallow()
+	if err != nil {
+		return "", false
+	}
+	parent, err := git.Resolve(ctx, tip+"~1")
+	if err != nil {
+		parent = "" // there is none, or it was not fetched
+	}
+	for _, before := range w.reports.baseCandidates(repo.ledgerName, tip) {
+		switch {
+		case before == parent:
+			return parent, true
+		case shallow:
+			return "", false
+		case isAncestor(ctx, git, before, tip): // one that is not there any more was pushed away
+			return before, true
+		}
+	}
+	return parent, parent != "" || !shallow
 }
 
 // isAncestor reports whether commit is in the history of head.

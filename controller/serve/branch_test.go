@@ -21,20 +21,29 @@ func (w *fixture) hintPush() {
 // TestAPushToBase is judged against the last judged commit, and a pull request upon it
 // finds base's verdicts.
 func TestAPushToBase(t *testing.T) {
+	restart := func(w *fixture) {
+		w.end()
+		w.start()
+	}
 	for _, tt := range []struct {
 		name string
 		tell func(*fixture)
+		// shallow says that the git server sends single commits.
+		shallow bool
 	}{
-		{"hint", (*fixture).hintPush},
-		{"lost", (*fixture).poll},
-		{"restart", func(w *fixture) {
-			w.end()
-			w.start()
-		}},
+		{"hint", (*fixture).hintPush, false},
+		{"lost", (*fixture).poll, false},
+		{"restart", restart, false},
+		{"hint of single commits", (*fixture).hintPush, true},
+		{"restart of single commits", restart, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
+			if tt.shallow {
+				gittest.Run(t, w.folder, "config", "uploadpack.allowReachableSHA1InWant", "true")
+				w.forge.CloneURL = gittest.Backend(t, w.folder)
+			}
 			w.start()
 			w.idle()
 			for _, push := range []struct{ commit, states string }{{"one", "success success"}, {"two", "success failure"}} {

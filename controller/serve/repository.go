@@ -58,6 +58,14 @@ func (r *repository) fetch(ctx context.Context, src gitrepo.Source) (*gitrepo.Re
 	return r.mirror.FetchSource(ctx, src)
 }
 
+// fetchTip fetches the tip of a branch, into an empty mirror with its parents alone.
+func (r *repository) fetchTip(ctx context.Context, branch string) (*gitrepo.Repository, []string, error) {
+	refs := []string{"refs/heads/" + branch}
+	return r.fetch(ctx, gitrepo.Source{Refs: refs, Most: gitrepo.OfBase, Near: func(context.Context) (*gitrepo.Near, error) {
+		return &gitrepo.Near{Refs: refs, Most: gitrepo.OfBase}, nil
+	}})
+}
+
 // tip returns the commit of a branch, empty if there is none.
 func (r *repository) tip(ctx context.Context, branch string) (string, error) {
 	tips, err := r.mirror.Branches(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/review"
 )
@@ -18,7 +17,7 @@ func (w *worker) rules(ctx context.Context, repo *repository, branch string) (er
 	if pulls == nil || len(*pulls) == 0 {
 		return nil
 	}
-	git, commits, err := repo.fetch(ctx, gitrepo.Source{Refs: []string{"refs/heads/" + branch}, Most: gitrepo.OfBase})
+	git, commits, err := repo.fetchTip(ctx, branch)
 	if err != nil {
 		return err
 	}
