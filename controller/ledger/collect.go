@@ -47,7 +47,11 @@ const steps = 16
 // Collect removes old and unneeded entries, and makes the file smaller. Entries that a
 // run in progress wants are needed, too.
 func (l *Ledger) Collect(ctx context.Context, c Collection) (Removed, error) {
-	removed, err := l.collect(ctx, c)
+	var removed Removed
+	err := l.underRows(ctx, func() (err error) {
+		removed, err = l.collect(ctx, c)
+		return err
+	})
 	if err == nil && !c.DryRun {
 		err = l.collectParts(ctx)
 	}

@@ -61,18 +61,23 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		return l.store.Fault("store a call", err)
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
-		var epoch any // nil without a lease
+		held := "EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)"
+		args := []any{
+			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
+			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), nil, questionKey(c.Question),
+		}
 		if c.Lease != nil {
-			epoch = c.Lease.epoch
+			args[11] = c.Lease.epoch
+			if l.alone.holds(c.Lease) {
+				held, args = held+" OR EXISTS (SELECT 1 FROM underway WHERE run = ?14 AND alone = 1)", append(args, c.Lease.handle.run)
+			}
 		}
 		stored, err := t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
 			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?13
-			WHERE CAST(?12 AS BIGINT) IS NULL OR EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)
+			WHERE CAST(?12 AS BIGINT) IS NULL OR `+held+`
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
-				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question`,
-			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
-			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), epoch, questionKey(c.Question))
+				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question`, args...)
 		switch {
 		case err != nil:
 			return err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,9 +40,16 @@ type RunHandle struct {
 	cancel context.CancelFunc
 	beats  sync.WaitGroup
 
+	// asked are the digests of which it is known whether anything was stored under them when
+	// the run began, and used those with something. Both are empty for a run that is not
+	// alone.
+	asked, used map[string]bool
+
 	mu     sync.Mutex
 	leases map[int64]*Lease // by epoch; guarded by mu
 	judged []string         // the digests that are no longer wanted; guarded by mu
+	alone  bool             // whether its leases are kept in memory, see keptLeases; guarded by mu
+	until  int64            // until when its last sign of life counts; guarded by mu
 }
 
 // A Lease lets its holder alone work on a digest, among the runs with the same trust.
@@ -54,9 +62,10 @@ type Lease struct {
 	once   sync.Once
 }
 
-// BeginRun records that a run begins and wants the results for the execution digests.
-// The caller must call Close.
-func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*RunHandle, error) {
+// BeginRun records that a run begins and wants the results for the execution digests. The
+// judgement digests of its cases make [Lease.Blank] quick; they may be left out. The caller
+// must call Close.
+func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string, judgements ...string) (*RunHandle, error) {
 	list, err := digestList(digests)
 	if err := errors.Join(err, trust.check()); err != nil {
 		return nil, l.store.Fault("begin a run", err)
@@ -67,7 +76,11 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 		if err := l.sweep(t); err != nil {
 			return err
 		}
-		err := t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", r.run, trust.namespace(), l.soon())
+		r.until = l.soon()
+		err := t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?)", r.run, trust.namespace(), r.until)
+		if err == nil {
+			err = l.goAlone(t, r)
+		}
 		if err != nil {
 			return err
 		}
@@ -77,9 +90,15 @@ func (l *Ledger) BeginRun(ctx context.Context, trust Trust, digests []string) (*
 		l.store.Locks().End(r.slot)
 		return nil, l.store.Fault("begin a run", err)
 	}
+	isAlone := r.alone
 	beating, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
-	r.beats.Go(func() { r.beat(beating) })
+	r.beats.Go(func() { r.beat(beating, isAlone) })
+	if isAlone {
+		if err := r.survey(ctx, slices.Concat(digests, judgements)); err != nil {
+			return nil, l.store.Fault("begin a run", errors.Join(err, r.Close(context.WithoutCancel(ctx))))
+		}
+	}
 	return r, nil
 }
 
@@ -88,6 +107,7 @@ func (r *RunHandle) Close(ctx context.Context) error {
 	r.cancel()
 	r.beats.Wait()
 	defer r.ledger.store.Locks().End(r.slot)
+	r.ledger.alone.forget(r.run)
 	return r.ledger.store.Fault("end a run", r.ledger.store.Submit(ctx, func(t *store.Tx) error {
 		return errors.Join(t.Exec("DELETE FROM leases WHERE owner = ?", r.run), leave(t, r.run))
 	}))
@@ -117,13 +137,9 @@ func (r *RunHandle) Release(ctx context.Context, digest string) (wanted bool, er
 func (r *RunHandle) Lease(ctx context.Context, digest, judgement string) (*Lease, error) {
 	l := r.ledger
 	lease := &Lease{handle: r, digest: digest, lost: make(chan struct{})}
-	var taken bool
-	err := l.epochs.Acquire(ctx, l.store, lease, judgement)
-	if errors.Is(err, store.ErrRefused) {
-		err = l.store.Submit(ctx, func(t *store.Tx) (err error) {
-			taken, err = l.take(t, lease, judgement)
-			return err
-		})
+	kept, taken, err := l.keep(ctx, lease, judgement)
+	if err == nil && !kept && !taken {
+		taken, err = l.acquire(ctx, lease, judgement)
 	}
 	switch {
 	case err != nil:
@@ -133,6 +149,27 @@ func (r *RunHandle) Lease(ctx context.Context, digest, judgement string) (*Lease
 	}
 	lease.undrop()
 	return lease, nil
+}
+
+// acquire stores a lease, and reports whether a living run has it instead.
+func (l *Ledger) acquire(ctx context.Context, x *Lease, judgement string) (taken bool, err error) {
+	err = l.epochs.Acquire(ctx, l.store, x, judgement)
+	if !errors.Is(err, store.ErrRefused) {
+		return false, err
+	}
+	for {
+		var elsewhere bool
+		err = l.store.Submit(ctx, func(t *store.Tx) (err error) {
+			taken, elsewhere, err = l.take(t, x, judgement)
+			return err
+		})
+		if err != nil || !elsewhere {
+			return taken, err
+		}
+		if err := l.awaitRows(ctx); err != nil {
+			return false, err
+		}
+	}
 }
 
 // unused finds out whether nothing is stored under the digests of an execution and its
@@ -146,18 +183,25 @@ const (
 // in any scope. Since then only its holder can have stored anything.
 func (x *Lease) Blank() bool { return x != nil && x.blank }
 
-// take takes a lease, and reports whether a living run has it instead.
-func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken bool, err error) {
-	err = t.Row(`INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?3, ?4, ?5
-		WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?3)) ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch, `+hasNothing,
+// take takes a lease. It reports whether a living run has it instead, or whether another
+// process keeps leases, which may be one of them.
+func (l *Ledger) take(t *store.Tx, x *Lease, judgement string) (taken, elsewhere bool, err error) {
+	free := "NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?1 AND ns IN ('', ?3))"
+	if l.store.Locks().Shared() {
+		free += " AND NOT EXISTS (SELECT 1 FROM underway WHERE alone = 1)"
+	}
+	err = t.Row("INSERT INTO leases (digest, ns, owner, until) SELECT ?1, ?3, ?4, ?5 WHERE "+free+" ON CONFLICT (digest, ns) DO NOTHING RETURNING epoch, "+hasNothing,
 		digestBytes(x.digest), digestBytes(judgement), x.handle.trust.namespace(), x.handle.run, l.soon()).Scan(&x.epoch, &x.blank)
 	if !errors.Is(err, sql.ErrNoRows) {
-		return false, err
+		return false, false, err
+	}
+	if elsewhere, err = l.makeRoom(t); err != nil || elsewhere {
+		return false, elsewhere, err
 	}
 	if taken, err = l.replace(t, x); err != nil || taken {
-		return taken, err
+		return taken, false, err
 	}
-	return false, t.Row(unused, digestBytes(x.digest), digestBytes(judgement)).Scan(&x.blank)
+	return false, false, t.Row(unused, digestBytes(x.digest), digestBytes(judgement)).Scan(&x.blank)
 }
 
 // replace takes the place of a lease that has ended, and reports whether a living run
@@ -220,6 +264,9 @@ func (l *Ledger) isLeased(t *store.Tx, digest, ns string) (bool, error) {
 // determined without writing.
 func (r *RunHandle) Leased(ctx context.Context, digest string) (bool, error) {
 	l, now, there := r.ledger, r.ledger.now(), false
+	if l.alone.has(leasePlace{digest, r.trust.namespace()}) {
+		return true, nil
+	}
 	err := l.store.Each(ctx, func(rows *sql.Rows) error {
 		var owner string
 		if err := rows.Scan(&owner); err != nil {
@@ -238,7 +285,7 @@ func (x *Lease) Lost() <-chan struct{} { return x.lost }
 
 // Release gives up the lease, if it is still held.
 func (x *Lease) Release(ctx context.Context) error {
-	if !x.drop() {
+	if !x.drop() || !x.handle.ledger.alone.remove(x) {
 		return nil
 	}
 	err := x.handle.ledger.store.Submit(ctx, func(t *store.Tx) error { return t.Exec("DELETE FROM leases WHERE epoch = ?", x.epoch) })
@@ -273,9 +320,12 @@ func (x *Lease) check(t *store.Tx) error {
 	if x == nil {
 		return nil
 	}
-	var held bool
+	held, err := x.inMemory(t)
+	if err != nil || held {
+		return err
+	}
 	// No other run takes over before this transaction ends.
-	err := t.Row("SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE epoch = ? /* FOR UPDATE */) AS held", x.epoch).Scan(&held)
+	err = t.Row("SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE epoch = ? /* FOR UPDATE */) AS held", x.epoch).Scan(&held)
 	if err != nil {
 		return err
 	}
@@ -290,6 +340,9 @@ func (x *Lease) check(t *store.Tx) error {
 func (x *Lease) end(t *store.Tx) error {
 	if x == nil {
 		return nil
+	}
+	if held, err := x.inMemory(t); err != nil || held {
+		return err
 	}
 	n, err := t.Change("DELETE FROM leases WHERE epoch = ?", x.epoch)
 	if err == nil && n == 0 {
@@ -309,6 +362,7 @@ func (x *Lease) done() {
 
 func (x *Lease) lose() {
 	x.drop()
+	x.handle.ledger.alone.remove(x)
 	x.once.Do(func() { close(x.lost) })
 }
 

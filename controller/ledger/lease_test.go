@@ -22,7 +22,11 @@ import (
 // TestMain is a run that never ends where a test starts it as one.
 func TestMain(m *testing.M) {
 	if store := os.Getenv("LEDGER_TEST_HOLD"); store != "" {
-		hold(store)
+		if os.Getenv("LEDGER_TEST_ALONE") != "" {
+			holdAlone(store)
+		} else {
+			hold(store)
+		}
 		return
 	}
 	os.Exit(m.Run())
@@ -337,6 +341,48 @@ func hold(store string) {
 	}
 	fmt.Println("held")
 	select {}
+}
+
+// holdAlone takes a lease and follows orders: it tries to write under the lease, to take
+// another one, or to go on with a later clock.
+func holdAlone(path string) {
+	var late atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	l, err := ledger.Open(ctxAfter, ledger.Config{Path: path, Now: clock})
+	if err != nil {
+		panic(err)
+	}
+	run, err := l.BeginRun(ctxAfter, base, []string{"e"})
+	if err != nil {
+		panic(err)
+	}
+	lease, err := run.Lease(ctxAfter, "e", "")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("held")
+	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		switch orders.Text() {
+		case "call":
+			key := ledger.CallKey{Digest: "e", Role: "target"}
+			err = l.SaveCall(ctxAfter, base, ledger.Call{Key: key, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease})
+		case "lease":
+			_, err = run.Lease(ctxAfter, "f", "")
+		case "later":
+			late.Store(int64(11 * time.Second))
+			err = nil
+		}
+		switch {
+		case errors.Is(err, ledger.ErrLeaseLost):
+			fmt.Println("lost")
+		case errors.Is(err, ledger.ErrLeased):
+			fmt.Println("leased")
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println("ok")
+		}
+	}
 }
 
 // TestWantedUntilJudged holds that a run stops wanting a digest that it has judged.

@@ -60,6 +60,7 @@ type Ledger struct {
 	now    func() time.Time
 	secret []byte
 	epochs leaseEpochs
+	alone  keptLeases
 	parts  knownParts
 	notice string
 	opened time.Time

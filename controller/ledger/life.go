@@ -11,16 +11,23 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/store"
 )
 
-// beat returns signs of life until it is cancelled.
-func (r *RunHandle) beat(ctx context.Context) {
-	tick := time.NewTicker(beatEvery)
+// beat returns signs of life until it is cancelled. While the run is alone, it looks for
+// other processes.
+func (r *RunHandle) beat(ctx context.Context, isAlone bool) {
+	tick, look := time.NewTicker(beatEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
+	defer look.Stop()
 	for {
+		if !isAlone {
+			look.Stop()
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			r.sign(ctx)
+		case <-look.C:
+			isAlone = r.look(ctx)
 		}
 	}
 }
@@ -37,14 +44,19 @@ func (r *RunHandle) sign(ctx context.Context) {
 		return
 	}
 	var list string
+	var until int64
+	var alone bool
 	err = r.ledger.store.Submit(ctx, func(t *store.Tx) error {
-		until := r.ledger.soon()
+		until = r.ledger.soon()
 		err := errors.Join(
 			t.Exec("INSERT INTO underway (run, ns, until) VALUES (?, ?, ?) ON CONFLICT (run) DO UPDATE SET until = excluded.until",
 				r.run, r.trust.namespace(), until),
 			t.Exec("UPDATE leases SET until = ? WHERE owner = ?", until, r.run),
 			t.Exec("DELETE FROM wanted WHERE run = ? AND digest IN (SELECT unhex(value) FROM json_each(?))", r.run, over))
 		if err != nil {
+			return err
+		}
+		if alone, err = r.isAlone(t); err != nil {
 			return err
 		}
 		return t.Row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", r.run).Scan(&list)
@@ -56,8 +68,11 @@ func (r *RunHandle) sign(ctx context.Context) {
 		r.mu.Unlock()
 		return
 	}
+	r.mu.Lock()
+	r.alone, r.until = alone, until
+	r.mu.Unlock()
 	for _, lease := range before {
-		if !slices.Contains(held, lease.epoch) && lease.drop() {
+		if (!alone || !lease.isKept()) && !slices.Contains(held, lease.epoch) && lease.drop() {
 			lease.lose()
 		}
 	}

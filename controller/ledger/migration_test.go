@@ -136,7 +136,7 @@ func TestAnOlderLedger(t *testing.T) {
 				if v, err := l.Verify(t.Context(), func(string, []verdict.Sample) (verdict.Result, bool) { return verdict.Result{}, false }); err != nil || v.Verdicts != 1 || len(v.Faults) > 0 {
 					t.Errorf("verified %+v, %v", v, err)
 				}
-				epochs := leaseEpochsOf(t, l, d.E)
+				epochs := leaseEpochsOf(t, l, path, d.E)
 				if len(epochs) != 1 || epochs[0] <= 40 {
 					t.Errorf("the next lease has the epochs %v, want one above 40, the last that was given", epochs)
 				}
@@ -156,9 +156,11 @@ func TestAnOlderLedger(t *testing.T) {
 	}
 }
 
-// leaseEpochsOf takes the lease on a digest and returns the epochs of the leases on it.
-func leaseEpochsOf(t *testing.T, l *ledger.Ledger, digest string) (epochs []int64) {
+// leaseEpochsOf takes the lease on a digest, next to another process, and returns the epochs
+// of the leases on it.
+func leaseEpochsOf(t *testing.T, l *ledger.Ledger, path, digest string) (epochs []int64) {
 	t.Helper()
+	(&fixture{t: t, Ledger: open(t, path)}).want(base)
 	run, err := l.BeginRun(t.Context(), base, []string{digest})
 	if err != nil {
 		t.Fatal(err)

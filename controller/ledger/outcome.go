@@ -121,6 +121,7 @@ func (l *Ledger) Save(ctx context.Context, o Outcome) error {
 	}
 	if err == nil {
 		o.Lease.done()
+		err = o.Lease.ended(context.WithoutCancel(ctx))
 		l.parts.stored(s.unsure, time.UnixMilli(s.now))
 	}
 	return l.store.Fault("store an outcome", err)

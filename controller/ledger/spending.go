@@ -35,9 +35,18 @@ func (x *Lease) Settle(ctx context.Context, list []Account, more, rest Amount) e
 		err = c.Settle(ctx, l.store)
 	}
 	if errors.Is(err, store.ErrRefused) {
-		err = l.store.Submit(ctx, c.Make)
+		err = l.store.Submit(ctx, func(t *store.Tx) error { return errors.Join(x.storeKept(t), c.Make(t)) })
 	}
 	return l.store.Fault("settle", err)
+}
+
+// storeKept makes the lease a row, which a claim belongs to.
+func (x *Lease) storeKept(t *store.Tx) error {
+	if !x.isKept() {
+		return nil
+	}
+	_, err := x.handle.ledger.storeKept(t)
+	return err
 }
 
 // charged returns a charge by the holder of the lease.
@@ -59,7 +68,7 @@ func (x *Lease) charge(ctx context.Context, list []Account, c accountCharge) (sh
 	}
 	err = l.store.Submit(ctx, func(t *store.Tx) error {
 		c, err := x.charged(list, c) // by now: it may have waited for its turn
-		if err != nil {
+		if err := errors.Join(err, x.storeKept(t)); err != nil {
 			return err
 		}
 		short, err = c.Short(t)

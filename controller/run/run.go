@@ -169,7 +169,7 @@ func Run(ctx context.Context, cfg Config, jobs []Job) ([]Outcome, error) {
 	r := newRunner(cfg, jobs)
 	s := newSchedule(jobs)
 	var err error
-	if r.handle, err = cfg.Ledger.BeginRun(ctx, cfg.Trust, s.executions()); err == nil {
+	if r.handle, err = cfg.Ledger.BeginRun(ctx, cfg.Trust, s.executions(), s.judgements()...); err == nil {
 		err = r.finish(ctx, s)
 		err = errors.Join(err, r.handle.Close(context.WithoutCancel(ctx)))
 	}

@@ -44,6 +44,15 @@ func (s *schedule) executions() []string {
 	return digests
 }
 
+// judgements returns the judgement digests of the jobs.
+func (s *schedule) judgements() []string {
+	digests := make([]string, len(s.jobs))
+	for i, job := range s.jobs {
+		digests[i] = job.Digests.J
+	}
+	return digests
+}
+
 // addAnswers adds the execution digests of a job's answers, and of theirs.
 func (j Job) addAnswers(digests []string) []string {
 	for _, answer := range j.answers() {

@@ -33,6 +33,10 @@ func newLocks(path string) *runLocks { return &runLocks{path: path, slots: map[i
 // until its leases end.
 func heartbeatLocks() *runLocks { return newLocks("") }
 
+// Shared reports whether the locks are the file's, and so show which runs of other processes
+// have ended.
+func (v *runLocks) Shared() bool { return v.path != "" }
+
 // Begin names a new run and locks its slot.
 func (v *runLocks) Begin() (run string, slot int64) {
 	var random [8]byte
