@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,8 +20,7 @@ import (
 // hidden. It caches the real folders, so a WorkTree serves one look at the files, not a
 // process's whole life.
 type WorkTree struct {
-	root  *os.Root
-	files fs.FS
+	root *os.Root
 	// real holds the folders that are neither links nor repositories.
 	real sync.Map
 	last folder
@@ -63,7 +63,7 @@ func (r *Repository) WorkFS() (*WorkTree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the working tree: %w", err)
 	}
-	w := &WorkTree{root: root, files: root.FS(), index: sync.OnceValue(r.staged), repo: r, looking: r.looking}
+	w := &WorkTree{root: root, index: sync.OnceValue(r.staged), repo: r, looking: r.looking}
 	w.staged = w.index
 	w.conversions = sync.OnceValues(func() (*conversions, error) { return newConversions(r, w) })
 	w.known = sync.OnceValues(func() (*Known, error) { return know(w) })
@@ -278,7 +278,7 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := w.enterable(name); err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
-	list, err := fs.ReadDir(w.files, name)
+	list, err := w.list(name)
 	kept := list[:0]
 	for _, e := range list {
 		switch {
@@ -296,6 +296,24 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 		kept = append(kept, e)
 	}
 	return kept, err
+}
+
+// list reads a folder. Its entries are described when somebody asks: a link that is created
+// by then could only reveal a size, see [WorkTree.Stat].
+func (w *WorkTree) list(name string) (list []fs.DirEntry, err error) {
+	dir, err := w.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	plain, err := unrooted(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	list, err = plain.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, err
 }
 
 // A notedEntry notes a look at its file.

@@ -63,6 +63,35 @@ func TestWorkFSOfAReplacedFolder(t *testing.T) {
 	}
 }
 
+// TestWorkFSListsNamesFirst: an entry of a list is described when somebody asks, and a known
+// folder that became a link is not listed.
+func TestWorkFSListsNamesFirst(t *testing.T) {
+	b := newBuilder(t)
+	b.write("defs/b", "1")
+	b.write("defs/a", "1")
+	w := b.work()
+	list, err := w.ReadDir("defs")
+	if err != nil || len(list) != 2 || list[0].Name() != "a" || !list[1].Type().IsRegular() {
+		t.Fatalf("ReadDir = %v, %v; want a and b", list, err)
+	}
+	b.write("defs/b", "longer")
+	if info, err := list[1].Info(); err != nil || info.Size() != 6 {
+		t.Errorf("b is %v, %v; want the size of now", info, err)
+	}
+	if err := os.Rename(filepath.Join(b.dir, "defs"), filepath.Join(b.dir, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := list[0].Info(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a, which is gone, gives %v; want that it does not exist", err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(b.dir, "defs")); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := w.ReadDir("defs"); err == nil {
+		t.Errorf("a link out of the working tree is listed: %v", list)
+	}
+}
+
 func TestWorkFSFollowsNothing(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Mkdir(outside, 0o755); err != nil {
