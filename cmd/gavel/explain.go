@@ -29,7 +29,7 @@ func explainCommand(a *App) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&e.base, "base", "", "also say what changed since the merge base of this ref and HEAD, such as main")
+	flags.Var((*refValue)(&e.base), "base", "also say what changed since the merge base of this ref and HEAD, such as main")
 	flags.StringVar(&e.target, "target", "", "explain the case as it runs against this target, such as small (default: its own)")
 	flags.BoolVar(&e.more.Digests, "digests", false, "also print the digests and what they consist of")
 	flags.BoolVar(&e.more.Prompts, "prompts", false, "also print what judges were asked and what they answered")
@@ -63,7 +63,10 @@ func explainCase(ctx context.Context, a *App, w *workspace, e explanation) error
 	if err != nil {
 		return err
 	}
-	named, folder := a.Named(w, []string{e.key})
+	named, folder, err := a.Named(w, []string{e.key})
+	if err != nil {
+		return err
+	}
 	row, err := explain.Find(prepared.Plan, prepared.Problems, named[0], folder)
 	if err != nil {
 		return usageError("%w", err)

@@ -120,6 +120,8 @@ var mistakes = []mistake{
 	{name: "a shallow clone", prepare: shallow, args: "run --base HEAD~1", code: exitUsage, says: []string{"the clone is shallow: run git fetch --unshallow, or set fetch-depth: 0"}},
 	{name: "a base that a shallow clone lacks", prepare: shallow, args: "run --base origin/main", code: exitUsage, says: []string{"git fetch --unshallow"}},
 	{name: "a misspelt base", prepare: commitAll, args: "run --base mian", code: exitUsage, says: []string{"did you mean `main`?"}},
+	{name: "an empty base", args: "run --base=", code: exitUsage, says: []string{"it is empty; write a branch, a tag or a commit"}, never: []string{"gate"}},
+	{name: "an empty since", args: "plan --since=", code: exitUsage, says: []string{"it is empty"}},
 	{name: "a misspelt case", args: "run refnd#window", code: exitUsage, says: []string{"did you mean `refund#window`?"}, never: []string{"0 cases", "gate"}},
 	{name: "a file by its name", args: "run refund", says: []string{"1 case: 1 passed"}},
 	{name: "a file by its path", args: "run " + mistakeFile, says: []string{"1 case: 1 passed"}},
@@ -268,5 +270,19 @@ func TestAnAddressThatIsWrong(t *testing.T) {
 		gittest.Commit(t, dir, oneTarget(`provider: openai, model: m, base_url: "`+tt.address+`"`))
 		stdout, stderr, code := gavel(t, dir, "try", "bot", "hi")
 		mistake{args: "try", code: exitGate, says: []string{tt.want}, never: []string{"dial tcp"}}.held(t, stdout+stderr, code)
+	}
+}
+
+// TestAnEmptyArgument is refused: it would select everything.
+func TestAnEmptyArgument(t *testing.T) {
+	p := newProject(t)
+	for _, command := range []string{"run", "plan", "list", "validate", "watch", "explain"} {
+		stdout, stderr, code := gavel(t, p.folder, command, "")
+		if code != exitUsage || !strings.Contains(stderr, "an argument is empty") || strings.Contains(stdout, "gate") {
+			t.Errorf("%s: exit code %d, stderr %q, stdout %q", command, code, stderr, stdout)
+		}
+	}
+	if asked := p.calls(); len(asked) != 0 {
+		t.Errorf("calls %q", asked)
 	}
 }

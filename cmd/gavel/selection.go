@@ -36,8 +36,8 @@ func (s *selection) BindLift(cmd *cobra.Command) {
 // Bind adds the selection's flags to a command whose arguments are globs of keys.
 func (s *selection) Bind(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.Base, "base", "", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
-	f.StringVar(&s.Since, "since", "", "only cases that the change since the merge base of this ref and HEAD can have affected, such as main; unlike --base, nothing is compared or run there")
+	f.Var((*refValue)(&s.Base), "base", "compare with the merge base of this ref and HEAD, such as main (default: no comparison)")
+	f.Var((*refValue)(&s.Since), "since", "only cases that the change since the merge base of this ref and HEAD can have affected, such as main; unlike --base, nothing is compared or run there")
 	f.BoolVar(&s.All, "all", false, "with --base, take every selected case instead of only the affected ones; stored verdicts are reused (without --base this is the default)")
 	f.BoolVar(&s.Fresh, "fresh", false, "judge cases again although their verdicts are stored; an interrupted run continues")
 	f.Var((*repeatValue)(&s.Repeat), "repeat", "judge every selected case with this many fresh samples instead of its iterations, at base too, such as 10; at most 1000 (default: its iterations, counting stored samples)")
@@ -49,6 +49,25 @@ func (s *selection) Bind(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Levels, "level", nil, "only cases of these levels, such as 2")
 	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against each of these targets, such as small,large (default: each case's own)")
 }
+
+// A refValue is a branch, a tag or a commit, which may be left out and may not be empty: a
+// variable of a script without a value would change what a run decides.
+type refValue string
+
+// Set takes a name.
+func (v *refValue) Set(text string) error {
+	if text == "" {
+		return errors.New("it is empty; write a branch, a tag or a commit, or leave the flag out")
+	}
+	*v = refValue(text)
+	return nil
+}
+
+// String returns the name.
+func (v *refValue) String() string { return string(*v) }
+
+// Type returns the name shown in help.
+func (v *refValue) Type() string { return "string" }
 
 // A repeatValue is a number of samples, which may be left out and may not be 0.
 type repeatValue int

@@ -59,7 +59,8 @@ func watchCommand(app *App) *cobra.Command {
 	}
 	c.Sandbox.Bind(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.base, "base", "HEAD", "compare with the merge base of this ref and HEAD, such as main")
+	f.base = "HEAD"
+	flags.Var((*refValue)(&f.base), "base", "compare with the merge base of this ref and HEAD, such as main")
 	flags.BoolVar(&f.plain, "plain", false, "print lines even on a terminal")
 	flags.BoolVar(&f.yes, "yes", false, "never ask before a run, regardless of its cost")
 	flags.IntVar(&f.maxCases, "max-cases", 50, "ask for confirmation before judging more cases than this, such as 200")
@@ -74,6 +75,9 @@ func (c watchApp) watch(ctx context.Context, f watchFlags, args []string) error 
 	}
 	if f.maxCases < 0 || f.maxCost < 0 {
 		return usageError("--max-cases and --max-cost are the most that is run without asking; write 0 to be asked every time")
+	}
+	if slices.Contains(args, "") {
+		return usageError(emptyArgument)
 	}
 	own := *c.App
 	b := watchApp{&own}
@@ -132,7 +136,10 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 		return nil, err
 	}
 	defer w.Close()
-	globs, folder := c.Named(w, args)
+	globs, folder, err := c.Named(w, args)
+	if err != nil {
+		return nil, err
+	}
 	cfg, _, err := c.OwnConfig(w)
 	if err != nil {
 		return nil, err

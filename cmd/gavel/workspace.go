@@ -178,7 +178,9 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 	if err != nil {
 		return nil, err
 	}
-	s.Keys, s.Folder = a.Named(w, s.Keys)
+	if s.Keys, s.Folder, err = a.Named(w, s.Keys); err != nil {
+		return nil, err
+	}
 	req := controller.Request{
 		Head: head, Making: a.Making(), ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
