@@ -121,6 +121,8 @@ var mistakes = []mistake{
 	{name: "a base that a shallow clone lacks", prepare: shallow, args: "run --base origin/main", code: exitUsage, says: []string{"git fetch --unshallow"}},
 	{name: "a misspelt base", prepare: commitAll, args: "run --base mian", code: exitUsage, says: []string{"did you mean `main`?"}},
 	{name: "an empty base", args: "run --base=", code: exitUsage, says: []string{"it is empty; write a branch, a tag or a commit"}, never: []string{"gate"}},
+	{name: "an empty tag", args: "run --tag=", code: exitUsage, says: []string{"--tag: it is empty"}, never: []string{"gate"}},
+	{name: "an empty target", args: "plan --target=", code: exitUsage, says: []string{"--target: it is empty"}},
 	{name: "an empty since", args: "plan --since=", code: exitUsage, says: []string{"it is empty"}},
 	{name: "a misspelt case", args: "run refnd#window", code: exitUsage, says: []string{"did you mean `refund#window`?"}, never: []string{"0 cases", "gate"}},
 	{name: "a file by its name", args: "run refund", says: []string{"1 case: 1 passed"}},
