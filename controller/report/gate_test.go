@@ -290,6 +290,19 @@ func TestNotices(t *testing.T) {
 	}
 }
 
+// TestARemovedConfiguration is named as what it is, with its place at base.
+func TestARemovedConfiguration(t *testing.T) {
+	s := reporttest.New()
+	s.In.Config = report.ConfigChange{File: "gavel.yaml", Files: []string{"gavel.yaml", "other.yaml"}, DecidedBy: "main", Removed: true}
+	want := []report.Notice{
+		{File: "gavel.yaml", Message: "is removed here; this run was decided by the one at main", AtBase: true},
+		{File: "other.yaml", Message: "is changed here; this run was decided by the one at main"},
+	}
+	if diff := cmp.Diff(want, report.Compare(s.In).Notices); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
 // TestNoticesOfRules names each part of a rule that asks for less at head, and none that
 // asks for as much or more.
 func TestNoticesOfRules(t *testing.T) {

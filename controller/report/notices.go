@@ -27,6 +27,8 @@ type ConfigChange struct {
 	DecidedBy string
 	// Added means that head has a gavel.yaml, and the source of the settings has none.
 	Added bool
+	// Removed means that base has a gavel.yaml, and head has none.
+	Removed bool
 	// Rules is set if the settings come from the tip of a branch. Since are the
 	// configuration files that differ there from base.
 	Rules *Rules
@@ -68,7 +70,11 @@ func notices(config ConfigChange, pairs []pair) []Notice {
 func configNotices(c ConfigChange) []Notice {
 	out := c.rules()
 	for _, file := range c.Files {
+		removed := c.Removed && file == c.File
 		message := "is changed here"
+		if removed {
+			message = "is removed here"
+		}
 		if c.Added && file == c.File {
 			message = "is new here, and decides about pull requests from the merge on; before, nothing is run without an approval"
 		} else if c.DecidedBy != "" {
@@ -77,7 +83,7 @@ func configNotices(c ConfigChange) []Notice {
 		if c.Targets != nil && !c.Added && len(c.Targets.Judged) > 0 && c.DecidedBy != "" && c.DecidedBy != "head" {
 			message += ", but with " + c.Targets.says()
 		}
-		out = append(out, Notice{File: file, Message: message})
+		out = append(out, Notice{File: file, Message: message, AtBase: removed})
 	}
 	if c.Base == nil || c.Head == nil {
 		return out

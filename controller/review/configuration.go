@@ -53,7 +53,7 @@ func (r *Review) configuration(ctx context.Context, at sides, p *controller.Prep
 		changed = slices.Insert(changed, 0, r.ConfigFile)
 	}
 	e.ConfigDiff.Files = append(changed, constraintChange(base, head, p)...)
-	e.ConfigDiff.Added = headFound && !rules.found
+	e.ConfigDiff.Added, e.ConfigDiff.Removed = headFound && !rules.found, baseFound && !headFound
 	if !slices.Contains(changed, r.ConfigFile) {
 		return nil
 	}
