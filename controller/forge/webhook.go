@@ -163,6 +163,9 @@ func (h *Webhook) receive(r *http.Request, event string, signature []byte) (hint
 		if !sums.signed(signature) {
 			return hint, http.StatusUnauthorized, nil
 		}
+		if event == "ping" {
+			return hint, 0, errors.New("the forge tried the webhook, and it works")
+		}
 		return hint, 0, fmt.Errorf("the event %.50q is not known", event)
 	}
 	body, err := h.intake.read(r.Body, r.ContentLength, sums)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,18 @@ func (h *hooked) deliver(t testing.TB, event, body string, change func(*http.Req
 const asked = "1111111111111111111111111111111111111111"
 
 const ofDemo = `"repository": {"id": 1, "full_name": "octo/demo"}`
+
+// TestPing: the delivery that a forge sends when the hook is made gives no hint, and the log
+// does not say that something is wrong.
+func TestPing(t *testing.T) {
+	h := newHooked(t)
+	if status := h.deliver(t, "ping", `{"zen": "x", `+ofDemo+`}`, nil); status != http.StatusAccepted {
+		t.Errorf("status %d", status)
+	}
+	if want := []string{"d-1 ping: the forge tried the webhook, and it works"}; len(h.hints) > 0 || !slices.Equal(h.ignored, want) {
+		t.Errorf("hints %v, ignored %q, want %q", h.hints, h.ignored, want)
+	}
+}
 
 // TestHints reads where each event happened and nothing else of it.
 func TestHints(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/report"
@@ -94,11 +95,15 @@ func WithPaths(at func(string) string, files ...File) (named []File) {
 }
 
 // Check creates the folders of the files and opens each file for writing, so that no
-// paid run ends at an unwritable path. It does not change their content. Its errors
-// name the flag and the repair.
+// paid run ends at an unwritable path, or with one file in the place of two. It does not
+// change their content. Its errors name the flag and the repair.
 func Check(files ...File) error {
 	var errs []error
-	for _, f := range files {
+	for i, f := range files {
+		if n := slices.IndexFunc(files[:i], func(o File) bool { return filepath.Clean(o.Path) == filepath.Clean(f.Path) }); n >= 0 && f.Path != os.DevNull {
+			errs = append(errs, fmt.Errorf("%s %s: %s writes this file; give each its own", f.Flag, f.Path, files[n].Flag))
+			continue
+		}
 		if err := f.check(); err != nil {
 			errs = append(errs, fmt.Errorf("%s %s: %w", f.Flag, f.Path, err))
 		}

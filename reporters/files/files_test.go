@@ -52,6 +52,18 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
+// TestCheckRefusesOneFileForTwo: one result would be in the place of the other.
+func TestCheckRefusesOneFileForTwo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	err := files.Check(files.JUnit(file), files.Markdown(filepath.Dir(file)+"/./out"))
+	if err == nil || !strings.Contains(err.Error(), "--junit writes this file; give each its own") {
+		t.Errorf("the error is %v", err)
+	}
+	if err := files.Check(files.JUnit(os.DevNull), files.Markdown(os.DevNull), files.Markdown(file)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWriteGoesOn: what one file cannot take is in the others all the same.
 func TestWriteGoesOn(t *testing.T) {
 	dir := t.TempDir()
