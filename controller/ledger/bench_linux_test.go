@@ -30,12 +30,12 @@ func BenchmarkWrite(b *testing.B) {
 
 func writeRun(b *testing.B, n int) {
 	l := open(b, filepath.Join(b.TempDir(), "ledger.db"))
-	all, list := make([]plan.Digests, n), make([]string, n)
+	all, list, judgements := make([]plan.Digests, n), make([]string, n), make([]string, n)
 	for i := range all {
 		all[i] = digestsOf(fmt.Sprint(i))
-		list[i] = all[i].E
+		list[i], judgements[i] = all[i].E, all[i].J
 	}
-	run, err := l.BeginRun(b.Context(), base, list)
+	run, err := l.BeginRun(b.Context(), base, list, judgements...)
 	if err != nil {
 		b.Fatal(err)
 	}
