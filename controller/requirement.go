@@ -241,7 +241,6 @@ func otherCases(cases int) string {
 	return fmt.Sprintf(" (%d other cases need it, too)", cases-1)
 }
 
-// withoutPrompt returns the problem of a tested target with an unreadable prompt.
 // promptProblems returns what is wrong with the system prompt of a target.
 func (r Requirement) promptProblems(name string) []schema.Problem {
 	prompt, at := r.prompts.Prompt(name), r.config.Targets[name].SystemPrompt.At

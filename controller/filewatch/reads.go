@@ -16,7 +16,8 @@ import (
 // A caller takes a version, calls Note ahead of each look, and remembers the result. The
 // result is current as long as [Reads.Version] returns the same version. It knows every
 // change whose system call has returned, also of other processes. Only a change through a
-// memory mapping, or through a hard link in another folder, is known a minute later.
+// memory mapping, through a hard link in another folder, or of what nobody notes, such as the
+// user's settings of git, is known a minute later.
 //
 // It is safe for concurrent use. It holds nothing open before the first version.
 type Reads struct {

@@ -23,6 +23,24 @@ type Command struct {
 	Argument string `json:"argument,omitempty"`
 	// Cases are the keys concerned, or globs of keys.
 	Cases []string `json:"cases,omitempty"`
+	// Results are the decision digests that an acceptance is limited to, see [Command.Limit].
+	// Without any it holds for each result of the cases.
+	Results []string `json:"results,omitempty"`
+}
+
+// Limit has the command accept only the results of rows that it names.
+func (o *Command) Limit(rows []Row) {
+	for i := range rows {
+		if row := &rows[i]; row.Digest != "" && slices.ContainsFunc(o.Cases, row.Named) {
+			o.Results = append(o.Results, row.Digest)
+		}
+	}
+}
+
+// accepts reports whether the command accepts the result of a row.
+func (o *Command) accepts(row *Row) bool {
+	return o.Verb == CommandAccept && row.Acceptable() && slices.ContainsFunc(o.Cases, row.Named) &&
+		(len(o.Results) == 0 || slices.Contains(o.Results, row.Digest))
 }
 
 // The kinds of command.
@@ -68,8 +86,8 @@ func (row *Row) Acceptable() bool {
 func accept(rows []Row, commands []Command) {
 	for i := range rows {
 		for o := range commands {
-			if row := &rows[i]; commands[o].Verb == CommandAccept && row.Acceptable() && slices.ContainsFunc(commands[o].Cases, row.Named) {
-				row.Accepted = &commands[o]
+			if commands[o].accepts(&rows[i]) {
+				rows[i].Accepted = &commands[o]
 			}
 		}
 	}

@@ -55,17 +55,40 @@ func (w *worker) inherit(ctx context.Context, repo *repository, key Key, r *revi
 		return commands, nil, err
 	}
 	if group, ok := forge.Queued(key.Ref); ok && group.Number != 0 {
-		pull, failed := repo.Client.Pull(ctx, repo.name, group.Number)
-		if unread = failed; unread == nil {
-			accepted, err := repo.inbox.Accepted(ctx, group.Number, pull.HeadSHA)
-			if err != nil {
-				return commands, nil, err
-			}
-			inherited = append(inherited, accepted...)
+		accepted, err := w.acceptedIn(ctx, repo, group.Number)
+		if denied, ok := errors.AsType[*forge.DeniedError](err); ok {
+			unread = denied
+		} else if err != nil {
+			// A red commit leaves the queue, and does not come back by itself.
+			return commands, nil, err
 		}
+		inherited = append(inherited, accepted...)
 	}
 	r.Inherit(inherited)
 	return commands, unread, nil
+}
+
+// acceptedIn returns the acceptances at the head of a pull request, each limited to the
+// results that people saw there: a commit of the queue also has what others merged.
+func (w *worker) acceptedIn(ctx context.Context, repo *repository, number int) (accepted []report.Command, err error) {
+	pull, err := repo.Client.Pull(ctx, repo.name, number)
+	if err != nil {
+		return nil, err
+	}
+	given, err := repo.inbox.Accepted(ctx, number, pull.HeadSHA)
+	if err != nil || len(given) == 0 {
+		return nil, err
+	}
+	seen, err := w.reports.report(ctx, reportKey{repo.ledgerName, number, pull.HeadSHA})
+	if err != nil || seen == nil {
+		return nil, err
+	}
+	for _, c := range given {
+		if c.Limit(seen.Cases); len(c.Results) > 0 {
+			accepted = append(accepted, c)
+		}
+	}
+	return accepted, nil
 }
 
 // process reads the commands of a pull request, with the label that was added to it. A

@@ -174,6 +174,7 @@ func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 		}},
 		{Branch: "one", Message: "one", At: at.Add(2 * time.Hour), Write: map[string][]byte{file: asks("one")}},
 		{Branch: "two", Message: "two", At: at.Add(3 * time.Hour), Write: map[string][]byte{file: asks("two")}},
+		{Branch: "worse", Message: "worse", At: at.Add(3*time.Hour + time.Minute), Write: map[string][]byte{file: asks("two and something that nobody has seen")}},
 		{Branch: "later", Message: "later", At: at.Add(4 * time.Hour), Write: map[string][]byte{file: asks("later")}},
 		{Branch: "broken", Message: "broken", At: at.Add(5 * time.Hour), Write: map[string][]byte{file: []byte(`{"id": "hello"}`)}},
 		{Branch: "group", Message: "group", At: at.Add(6 * time.Hour), Write: map[string][]byte{file: asks("one")}},
@@ -190,7 +191,7 @@ func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after", "cheat", "emptied"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after", "cheat", "emptied", "worse"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)

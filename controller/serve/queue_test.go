@@ -1,11 +1,13 @@
 package serve_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/forge/forgetest"
+	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
 )
 
 // queue puts a commit into the merge queue, in the name of pull request 1.
@@ -112,6 +114,32 @@ func TestAGroupWithAnotherBase(t *testing.T) {
 	}
 }
 
+// TestAGroupWaitsForTheForge: a merge group is not red while the forge does not say what was
+// accepted, since nothing brings a red one back into the queue.
+func TestAGroupWaitsForTheForge(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	if got := w.comment("mona", "/gavel accept talk/level_1/hello we say bye"); got != "+1" {
+		t.Fatalf("reactions %q", got)
+	}
+	w.commits["merged"] = gittest.Run(t, w.folder, "-c", "user.name=a", "-c", "user.email=a@example.org",
+		"commit-tree", w.commits["two"]+"^{tree}", "-p", w.commits["main"], "-m", "merged")
+	w.forge.Inject(forgetest.Fault{Method: "GET", Path: "/pulls/1", Status: http.StatusBadGateway, Times: -1})
+	w.hintQueue(w.queue("merged"))
+	w.idle()
+	w.forge.Heal()
+	w.poll()
+	w.idle()
+	if got := w.states("merged"); got != "success success" {
+		t.Errorf("the group is %q once the forge answers", got)
+	}
+	for _, s := range w.forge.Statuses(w.commits["merged"]) {
+		if s.State == "failure" {
+			t.Errorf("while the forge does not answer, %s is a failure: %s", s.Context, s.Description)
+		}
+	}
+}
+
 // TestAcceptedInTheQueue: what was accepted at the head of a pull request does not fail its
 // merge group, and does again after a push.
 func TestAcceptedInTheQueue(t *testing.T) {
@@ -119,6 +147,11 @@ func TestAcceptedInTheQueue(t *testing.T) {
 	w := newTalk(t, "two", forgetest.Pull{})
 	if got := w.comment("mona", "/gavel accept talk/level_1/hello we say bye"); got != "+1" {
 		t.Fatalf("reactions %q", got)
+	}
+	w.hintQueue(w.queue("worse"))
+	w.idle()
+	if got := w.states("worse"); got != "success failure" {
+		t.Errorf("a group with another result of the case is %q, want a failure: nobody has seen it", got)
 	}
 	w.hintQueue(w.queue("two"))
 	w.idle()

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/dashboard"
@@ -16,26 +17,26 @@ import (
 // looking counts all looks at files and folders.
 type looking struct {
 	fs.FS
-	looks *int
+	looks *atomic.Int64
 }
 
 func (l looking) Open(name string) (fs.File, error) {
-	*l.looks++
+	l.looks.Add(1)
 	return l.FS.Open(name)
 }
 
 func (l looking) ReadDir(name string) ([]fs.DirEntry, error) {
-	*l.looks++
+	l.looks.Add(1)
 	return fs.ReadDir(l.FS, name)
 }
 
 func (l looking) Stat(name string) (fs.FileInfo, error) {
-	*l.looks++
+	l.looks.Add(1)
 	return fs.Stat(l.FS, name)
 }
 
 func (l looking) Lstat(name string) (fs.FileInfo, error) {
-	*l.looks++
+	l.looks.Add(1)
 	return fs.Lstat(l.FS, name)
 }
 
@@ -43,7 +44,8 @@ func (l looking) Lstat(name string) (fs.FileInfo, error) {
 // files stays, and at all as soon as there is another one or none is known.
 func TestPagesOfAVersion(t *testing.T) {
 	dir := benchTree(t, size{domains: 2, tests: 3, lists: 1, cases: 3})
-	looks, version, isKnown := 0, uint64(1), true
+	var looks atomic.Int64
+	version, isKnown := uint64(1), true
 	settings := func(_ context.Context, fsys fs.FS) (schema.Settings, error) {
 		_, _ = fs.Stat(fsys, "gavel.yaml") // which is missing
 		return schema.Settings{Definitions: []string{"test_definitions"}}, nil
@@ -71,10 +73,10 @@ func TestPagesOfAVersion(t *testing.T) {
 	for _, path := range []string{"/settings", "/settings?domain=domain_1", "/settings/file", "/tests", "/tests?folder=test_definitions/domain_1/level_2", "/api/settings/tests?domain=domain_1&level=2"} {
 		view := func(wantLooks bool, why string) {
 			t.Helper()
-			looks = 0
+			looks.Store(0)
 			ask{"GET", path, ""}.send(t, site)
-			if (looks > 0) != wantLooks {
-				t.Errorf("%s looks at %d files and folders %s", path, looks, why)
+			if (looks.Load() > 0) != wantLooks {
+				t.Errorf("%s looks at %d files and folders %s", path, looks.Load(), why)
 			}
 		}
 		version++
