@@ -196,7 +196,7 @@ func (l *Ledger) keep(ctx context.Context, x *Lease, judgement string) (kept, ta
 	}
 	err = l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&x.blank) }, unused, digestBytes(x.digest), digestBytes(judgement))
 	if err != nil {
-		l.alone.remove(x) // if it has a row, the row ends with the run
+		err = errors.Join(err, x.ended(context.WithoutCancel(ctx)))
 	}
 	return true, false, err
 }
@@ -218,7 +218,7 @@ func (x *Lease) inMemory(t *store.Tx) (held bool, err error) {
 	return held, err
 }
 
-// ended removes a lease that ended with an outcome from memory, and its row, if it became one
+// ended removes a lease that ended, or was not used, from memory, and its row, if it became one
 // at the same time.
 func (x *Lease) ended(ctx context.Context) error {
 	l := x.handle.ledger
