@@ -192,14 +192,12 @@ func (l *Ledger) keep(ctx context.Context, x *Lease, judgement string) (kept, ta
 	}
 	if r.asked[x.digest] && (judgement == "" || r.asked[judgement]) {
 		x.blank = isFirst && !r.used[x.digest] && !r.used[judgement]
-		x.untouched.Store(x.blank)
 		return true, false, nil
 	}
 	err = l.store.Each(ctx, func(rows *sql.Rows) error { return rows.Scan(&x.blank) }, unused, digestBytes(x.digest), digestBytes(judgement))
 	if err != nil {
 		err = errors.Join(err, x.ended(context.WithoutCancel(ctx)))
 	}
-	x.untouched.Store(x.blank)
 	return true, false, err
 }
 
@@ -218,34 +216,6 @@ func (x *Lease) inMemory(t *store.Tx) (held bool, err error) {
 		held, err = x.handle.isAlone(t)
 	}
 	return held, err
-}
-
-// restore makes the kept leases of a run rows after the run lost its own: others took it for
-// dead, since it gave no sign of life for long. It leaves out each lease on whose digest
-// another run may have worked since. It does nothing if the lease that failed was not kept,
-// or while another process keeps leases, which it reports: one of them may be on the same
-// digest.
-func (r *RunHandle) restore(t *store.Tx, failed *Lease) (elsewhere bool, err error) {
-	l := r.ledger
-	if !l.alone.holds(failed) {
-		return false, nil
-	}
-	if elsewhere, err = l.makeRoom(t); err != nil || elsewhere {
-		return elsewhere, err
-	}
-	for _, x := range l.alone.end(r.run) {
-		if !x.untouched.Load() {
-			continue // what was stored before may have been used since
-		}
-		err := t.Exec(`INSERT INTO leases (epoch, digest, ns, owner, until) SELECT ?1, ?2, ?3, ?4, ?5
-			WHERE NOT EXISTS (SELECT 1 FROM leases WHERE digest = ?2 AND ns IN ('', ?3)) AND NOT EXISTS (SELECT 1 FROM samples WHERE e = ?2)
-				AND (SELECT count(*) FROM calls WHERE digest = ?2) = ?6`,
-			x.epoch, digestBytes(x.digest), x.handle.trust.namespace(), r.run, l.soon(), x.calls.Load())
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, nil
 }
 
 // ended removes a lease that ended, or was not used, from memory, and its row, if it became one

@@ -320,69 +320,6 @@ func TestAProcessThatIsStoppedLosesItsLeases(t *testing.T) {
 	}
 }
 
-// TestASilentProcessStoresItsReplies: a process whose machine was suspended stores the
-// replies that were on their way, whatever another one began meanwhile, unless that has
-// worked on the same digest.
-func TestASilentProcessStoresItsReplies(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		does func(other *fixture, run *ledger.RunHandle)
-		lost bool
-	}{
-		{"nothing", func(*fixture, *ledger.RunHandle) {}, false},
-		{"ends", func(other *fixture, run *ledger.RunHandle) { other.check(run.Close(t.Context())) }, false},
-		{"works on another digest", func(other *fixture, run *ledger.RunHandle) { other.check(other.callUnder(other.lease(run, "f"), "f")) }, false},
-		{"works on the digest", func(other *fixture, run *ledger.RunHandle) { other.lease(run, "e") }, true},
-		{"has called for the digest", func(other *fixture, run *ledger.RunHandle) {
-			lease := other.lease(run, "e")
-			key := ledger.CallKey{Digest: "e", Seq: 1, Role: "target"}
-			other.check(other.SaveCall(t.Context(), base, ledger.Call{Key: key, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease}))
-			other.check(run.Close(t.Context()))
-		}, true},
-		{"has judged the digest", func(other *fixture, run *ledger.RunHandle) {
-			d := digestsOf("x")
-			d.E = "e"
-			o := outcome(base, d, 0, "text")
-			o.Lease = other.lease(run, "e")
-			other.save(o)
-		}, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ledger.db")
-			var late atomic.Int64
-			now := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-			one := &fixture{t: t, Ledger: ledgertest.Open(t, ledger.Config{Path: path, Now: now})}
-			other := &fixture{t: t, Ledger: ledgertest.Open(t, ledger.Config{Path: path, Now: now})}
-			first := one.want(base)
-			lease := one.lease(first, "e")
-			one.check(one.callUnder(lease, "e"))
-			one.wantRows(0)
-			late.Store(int64(11 * time.Second))
-			tt.does(other, other.want(base))
-			key := ledger.CallKey{Digest: "e", Seq: 2, Role: "target"}
-			err := one.SaveCall(t.Context(), base, ledger.Call{Key: key, Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease})
-			if lost := errors.Is(err, ledger.ErrLeaseLost); lost != tt.lost || err != nil && !lost {
-				t.Fatalf("the reply is stored with %v, want it lost: %v", err, tt.lost)
-			}
-			ledger.Sign(first, t.Context())
-			select {
-			case <-lease.Lost():
-				if !tt.lost {
-					t.Error("the lease is lost")
-				}
-			default:
-				if tt.lost {
-					t.Error("the holder does not learn that its lease is lost")
-				}
-			}
-			if !tt.lost {
-				one.check(lease.Release(t.Context()))
-				other.lease(other.want(base), "e")
-			}
-		})
-	}
-}
-
 // TestCollectionSparesLeasesInMemory removes nothing that is in work, in the same process and
 // in another one.
 func TestCollectionSparesLeasesInMemory(t *testing.T) {

@@ -58,66 +58,35 @@ func (l *Ledger) SaveCall(ctx context.Context, trust Trust, c Call) error {
 		}.Store(ctx, l.store, c.Lease.epoch)
 	}
 	if !errors.Is(err, store.ErrRefused) {
-		c.noteStored(err)
 		return l.store.Fault("store a call", err)
 	}
-	for elsewhere := true; elsewhere; {
-		err = l.store.Submit(ctx, func(t *store.Tx) (err error) {
-			elsewhere, err = l.insertCall(t, trust, c)
-			return err
-		})
-		if err == nil && elsewhere { // which ends, since the other process sees this run
-			c.Lease.handle.sign(ctx)
-			err = l.awaitRows(ctx)
+	err = l.store.Submit(ctx, func(t *store.Tx) error {
+		held := "EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)"
+		args := []any{
+			digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
+			digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), nil, questionKey(c.Question),
 		}
-		elsewhere = elsewhere && err == nil
-	}
-	c.noteStored(err)
-	return l.store.Fault("store a call", err)
-}
-
-// insertCall stores a call, unless its lease is lost. It reports whether that is not known
-// while another process keeps leases; then the call is not stored.
-func (l *Ledger) insertCall(t *store.Tx, trust Trust, c Call) (elsewhere bool, err error) {
-	held := "EXISTS (SELECT 1 FROM leases WHERE epoch = ?12 /* FOR UPDATE */)"
-	args := []any{
-		digestBytes(c.Key.Digest), c.Key.Ordinal, c.Key.Seq, trust.namespace(), trust.Level, c.Key.Role, c.Key.Attempt,
-		digestBytes(c.RequestDigest), c.Request, c.Reply, c.At.UnixMilli(), nil, questionKey(c.Question),
-	}
-	if c.Lease != nil {
-		args[11] = c.Lease.epoch
-		if l.alone.holds(c.Lease) {
-			held, args = held+" OR EXISTS (SELECT 1 FROM underway WHERE run = ?14 AND alone = 1)", append(args, c.Lease.handle.run)
+		if c.Lease != nil {
+			args[11] = c.Lease.epoch
+			if l.alone.holds(c.Lease) {
+				held, args = held+" OR EXISTS (SELECT 1 FROM underway WHERE run = ?14 AND alone = 1)", append(args, c.Lease.handle.run)
+			}
 		}
-	}
-	insert := func() (int64, error) {
-		return t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
+		stored, err := t.Change(`INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
 			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?13
 			WHERE CAST(?12 AS BIGINT) IS NULL OR `+held+`
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
 				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question`, args...)
-	}
-	stored, err := insert()
-	if err == nil && stored == 0 && c.Lease != nil {
-		if elsewhere, err = c.Lease.handle.restore(t, c.Lease); err == nil && !elsewhere {
-			stored, err = insert()
+		switch {
+		case err != nil:
+			return err
+		case stored > 0:
+			return c.Paid.add(t, c.At, c.Lease)
 		}
-	}
-	switch {
-	case err != nil || elsewhere:
-		return elsewhere, err
-	case stored > 0:
-		return false, c.Paid.add(t, c.At, c.Lease)
-	}
-	return false, c.Lease.check(t)
-}
-
-// noteStored counts the call among the ones of its lease, unless it could not be stored.
-func (c Call) noteStored(err error) {
-	if err == nil && c.Lease != nil && c.Key.Digest == c.Lease.digest {
-		c.Lease.calls.Add(1)
-	}
+		return c.Lease.check(t)
+	})
+	return l.store.Fault("store a call", err)
 }
 
 // Calls returns the journal of one sample under a digest, in sequence, up to the first

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/ledger/store"
@@ -59,12 +58,8 @@ type Lease struct {
 	digest string
 	epoch  int64
 	blank  bool
-	// untouched says that the lease is kept in memory and was blank, and calls how many were
-	// stored under the digest since. See [RunHandle.restore].
-	untouched atomic.Bool
-	calls     atomic.Int64
-	lost      chan struct{}
-	once      sync.Once
+	lost   chan struct{}
+	once   sync.Once
 }
 
 // BeginRun records that a run begins and wants the results for the execution digests. The
@@ -329,9 +324,6 @@ func (x *Lease) check(t *store.Tx) error {
 	if err != nil || held {
 		return err
 	}
-	if _, err := x.handle.restore(t, x); err != nil {
-		return err
-	}
 	// No other run takes over before this transaction ends.
 	err = t.Row("SELECT count(*) > 0 FROM (SELECT 1 FROM leases WHERE epoch = ? /* FOR UPDATE */) AS held", x.epoch).Scan(&held)
 	if err != nil {
@@ -350,9 +342,6 @@ func (x *Lease) end(t *store.Tx) error {
 		return nil
 	}
 	if held, err := x.inMemory(t); err != nil || held {
-		return err
-	}
-	if _, err := x.handle.restore(t, x); err != nil {
 		return err
 	}
 	n, err := t.Change("DELETE FROM leases WHERE epoch = ?", x.epoch)

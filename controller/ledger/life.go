@@ -45,7 +45,7 @@ func (r *RunHandle) sign(ctx context.Context) {
 	}
 	var list string
 	var until int64
-	var alone, elsewhere bool
+	var alone bool
 	err = r.ledger.store.Submit(ctx, func(t *store.Tx) error {
 		until = r.ledger.soon()
 		err := errors.Join(
@@ -58,11 +58,6 @@ func (r *RunHandle) sign(ctx context.Context) {
 		}
 		if alone, err = r.isAlone(t); err != nil {
 			return err
-		}
-		if i := slices.IndexFunc(before, (*Lease).isKept); i >= 0 && !alone {
-			if elsewhere, err = r.restore(t, before[i]); err != nil {
-				return err
-			}
 		}
 		return t.Row("SELECT json_group_array(epoch) FROM leases WHERE owner = ?", r.run).Scan(&list)
 	})
@@ -77,7 +72,7 @@ func (r *RunHandle) sign(ctx context.Context) {
 	r.alone, r.until = alone, until
 	r.mu.Unlock()
 	for _, lease := range before {
-		if (!alone && !elsewhere || !lease.isKept()) && !slices.Contains(held, lease.epoch) && lease.drop() {
+		if (!alone || !lease.isKept()) && !slices.Contains(held, lease.epoch) && lease.drop() {
 			lease.lose()
 		}
 	}
