@@ -60,8 +60,8 @@ func (r *reading) shell(command string) {
 	}
 }
 
-// TestReads holds which changes by another process begin a version: those of what was
-// looked at, at once and whatever they are.
+// TestReads has another process change something: that begins a version at once if it was
+// looked at, and otherwise does not.
 func TestReads(t *testing.T) {
 	for _, tt := range []struct {
 		command string

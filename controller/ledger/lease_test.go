@@ -322,20 +322,26 @@ func testDeadRun(t *testing.T, b backend) {
 	}
 }
 
+// holding takes the lease on e in a ledger that it opens.
+func holding(cfg ledger.Config) (*ledger.Ledger, *ledger.RunHandle, *ledger.Lease) {
+	l, err := ledger.Open(ctxAfter, cfg)
+	if err != nil {
+		panic(err)
+	}
+	run, err := l.BeginRun(ctxAfter, base, []string{"e"})
+	if err != nil {
+		panic(err)
+	}
+	lease, err := run.Lease(ctxAfter, "e", "")
+	if err != nil {
+		panic(err)
+	}
+	return l, run, lease
+}
+
 // hold takes a lease and waits to be killed.
 func hold(store string) {
-	l, err := ledger.Open(ctxAfter, ledger.Config{Path: store})
-	if err != nil {
-		panic(err)
-	}
-	i, err := l.BeginRun(ctxAfter, base, []string{"e"})
-	if err != nil {
-		panic(err)
-	}
-	lease, err := i.Lease(ctxAfter, "e", "")
-	if err != nil {
-		panic(err)
-	}
+	_, _, lease := holding(ledger.Config{Path: store})
 	if short, err := lease.Claim(ctxAfter, held(), calls(8), calls(8)); short != nil || err != nil {
 		panic(err)
 	}
@@ -348,20 +354,10 @@ func hold(store string) {
 func holdAlone(path string) {
 	var late atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
-	l, err := ledger.Open(ctxAfter, ledger.Config{Path: path, Now: clock})
-	if err != nil {
-		panic(err)
-	}
-	run, err := l.BeginRun(ctxAfter, base, []string{"e"})
-	if err != nil {
-		panic(err)
-	}
-	lease, err := run.Lease(ctxAfter, "e", "")
-	if err != nil {
-		panic(err)
-	}
+	l, run, lease := holding(ledger.Config{Path: path, Now: clock})
 	fmt.Println("held")
 	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		var err error
 		switch orders.Text() {
 		case "call":
 			key := ledger.CallKey{Digest: "e", Role: "target"}
@@ -370,7 +366,6 @@ func holdAlone(path string) {
 			_, err = run.Lease(ctxAfter, "f", "")
 		case "later":
 			late.Store(int64(11 * time.Second))
-			err = nil
 		}
 		switch {
 		case errors.Is(err, ledger.ErrLeaseLost):
