@@ -17,7 +17,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("with little in use the percentage is %d, want 100", got)
 	}
 	held := make([]byte, 64<<20)
-	await(t, 50)
+	await(t, 25)
 	runtime.KeepAlive(held)
 	held = nil
 	await(t, 100)
@@ -25,7 +25,7 @@ func TestPace(t *testing.T) {
 
 // TestServe holds that a server collects more often while little is in use.
 func TestServe(t *testing.T) {
-	for live, want := range map[uint64][2]int{4 << 20: {100, 100}, 9 << 20: {100, 15}, 39 << 20: {50, 15}, 64 << 20: {50, 25}, 100 << 20: {12, 12}} {
+	for live, want := range map[uint64][2]int{4 << 20: {100, 100}, 9 << 20: {100, 15}, 39 << 20: {50, 15}, 64 << 20: {25, 25}} {
 		if got := percent(live); got != want[0] {
 			t.Errorf("the percentage of a command is %d with %d bytes, want %d", got, live, want[0])
 		}
