@@ -196,9 +196,14 @@ func explain(ctx context.Context, err error, from remote, token string) error {
 		return fmt.Errorf("%w, and refuses the credential that was given", ErrRefused)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return ErrNoRemote
+	case strings.Contains(err.Error(), "object-format=sha256"):
+		return errors.New("its objects have SHA-256 names: gavel reads repositories with SHA-1, the format that git makes by default")
 	}
 	if over, ok := errors.AsType[*pack.ExcessError](err); ok {
 		return over
+	}
+	if missing, ok := errors.AsType[*MissingRefError](err); ok {
+		return missing
 	}
 	if missing, ok := errors.AsType[git.NoMatchingRefSpecError](err); ok {
 		return &MissingRefError{strings.Trim(strings.TrimPrefix(missing.Error(), "couldn't find remote ref "), `"`)}

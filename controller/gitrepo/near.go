@@ -156,7 +156,7 @@ func wanted(advertised *packp.AdvRefs, what request) (refs []*plumbing.Reference
 	for _, spec := range what.specs {
 		ref, err := storer.ResolveReference(there, plumbing.ReferenceName(spec.Src()))
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s is not there", spec.Src())
+			return nil, nil, &MissingRefError{spec.Src()}
 		}
 		refs = append(refs, plumbing.NewHashReference(spec.Dst(plumbing.ReferenceName(spec.Src())), ref.Hash()))
 		all = append(all, ref.Hash())

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/gavel-evals/gavel/controller/gitrepo/gittest"
@@ -210,6 +211,57 @@ func TestFetchNearImpossible(t *testing.T) {
 	away := errors.New("the forge is away")
 	if _, _, err := m.FetchSource(t.Context(), Source{Refs: pullRefs, Near: func(context.Context) (*Near, error) { return nil, away }}); !errors.Is(err, away) {
 		t.Errorf("a forge that is away: %v", err)
+	}
+}
+
+// TestFetchNearOfNothing: a ref that the remote does not have is a [MissingRefError], with and
+// without the history.
+func TestFetchNearOfNothing(t *testing.T) {
+	h := newLongHistory(t)
+	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "mirror"), URL: gittest.Backend(t, h.dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := func(ref string) error {
+		refs := []string{ref}
+		repo, _, err := m.FetchSource(t.Context(), Source{Refs: refs, Most: OfBase, Near: func(context.Context) (*Near, error) {
+			return &Near{Refs: refs, Most: OfBase}, nil
+		}})
+		if err != nil {
+			return err
+		}
+		return repo.Close()
+	}
+	for _, clone := range []string{"an empty clone", "a shallow clone"} {
+		missing, ok := errors.AsType[*MissingRefError](fetch("refs/heads/gone"))
+		if !ok || missing.Ref != "refs/heads/gone" {
+			t.Errorf("%s: %v, want the missing ref", clone, missing)
+		}
+		if err := fetch("refs/heads/main"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFetchSHA256: a remote whose objects are named in another way says so, whatever is
+// fetched of it.
+func TestFetchSHA256(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Run(t, dir, "init", "-q", "--object-format=sha256", "-b", "main", ".")
+	gittest.Run(t, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "x")
+	m, err := NewMirror(MirrorConfig{Dir: filepath.Join(t.TempDir(), "mirror"), URL: gittest.Backend(t, dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, whole := m.Fetch(t.Context(), OfBase, "refs/heads/main")
+	_, _, near := m.FetchSource(t.Context(), Source{Refs: []string{"refs/heads/main"}, Near: func(context.Context) (*Near, error) {
+		return &Near{Refs: []string{"refs/heads/main"}, Most: OfBase}, nil
+	}})
+	_, branches := m.Branches(t.Context())
+	for what, err := range map[string]error{"the history": whole, "single commits": near, "branches": branches} {
+		if err == nil || !strings.Contains(err.Error(), "its objects have SHA-256 names") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 
