@@ -234,6 +234,10 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 		return err
 	}
 	again, err := l.recoverTaken(ctx, &cmd)
+	if err != nil {
+		return err
+	}
+	unseen, err := l.isUnseen(&cmd)
 	switch {
 	case err != nil:
 		return err
@@ -241,6 +245,8 @@ func (l *poll) process(ctx context.Context, c forge.Comment) error {
 		cmd.Head, cmd.Refused = "", denied // it applies to nothing
 	case command.Problem != "":
 		cmd.Refused = unclear + command.Problem
+	case unseen:
+		cmd.Refused = "the head was pushed meanwhile; look at its result and write it again"
 	case cmd.Head != "" && l.waits(cmd.Verb):
 		l.waiting = true
 		return nil
@@ -326,6 +332,17 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 		cmd.Head = ""
 	}
 	return true, err
+}
+
+// isUnseen reports whether a command accepts what its author cannot have seen: it was written
+// at an earlier head, before this one had a status.
+func (l *poll) isUnseen(c *ledger.Command) (bool, error) {
+	_, known := l.before[l.Head]
+	if c.Verb != Accept || c.Head == "" || len(l.before) == 0 || known && len(l.before) == 1 {
+		return false, nil
+	}
+	since, err := l.since()
+	return err == nil && (since.IsZero() || c.Written.Before(since)), err
 }
 
 // denied returns the reason why a comment is ignored; empty if it counts. Only the

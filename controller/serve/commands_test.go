@@ -330,6 +330,28 @@ func TestAccept(t *testing.T) {
 	}
 }
 
+// TestAcceptBeforeAPush: what was accepted at one head is not accepted at the next one, even
+// if both are first looked at together.
+func TestAcceptBeforeAPush(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "two", forgetest.Pull{})
+	const accept = "/gavel accept talk/level_1/hello it is meant"
+	w.end()
+	id := w.forge.AddComment(1, "mona", accept)
+	w.push("worse")
+	w.start()
+	w.idle()
+	if got := w.reactions(id); got != "-1" {
+		t.Errorf("reactions %q", got)
+	}
+	w.wantStates("worse", "success failure")
+	w.report("the head was pushed meanwhile; look at its result and write it again")
+	if got := w.comment("mona", accept); got != "+1" {
+		t.Errorf("written again: reactions %q", got)
+	}
+	w.wantStates("worse", "success success")
+}
+
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	w := newTalk(t, "two", forgetest.Pull{})
