@@ -23,8 +23,13 @@ func explainCommand(a *App) *cobra.Command {
 			if len(args) != 1 {
 				return usageError("explain takes the key of one case, such as math/level_1/test_sum")
 			}
+			asked, err := e.forCase(args[0])
+			if err != nil {
+				return err
+			}
 			return a.WithStored(cmd.Context(), a.WithPlan, func(ctx context.Context, w *workspace, store *ledger.Ledger) error {
-				return explainCase(ctx, a, w, e.forCase(store, args[0]))
+				asked.store = store
+				return explainCase(ctx, a, w, asked)
 			})
 		},
 	}
@@ -46,12 +51,16 @@ type explanation struct {
 
 // forCase adds the key, which may be followed by its target in the form of reports: KEY
 // @ TARGET.
-func (e explanation) forCase(store *ledger.Ledger, key string) explanation {
-	e.store, e.key = store, key
-	if own, target, ok := strings.Cut(key, " @ "); ok && e.target == "" {
+func (e explanation) forCase(key string) (explanation, error) {
+	e.key = key
+	own, target, ok := strings.Cut(key, " @ ")
+	if ok && (strings.TrimSpace(own) == "" || strings.TrimSpace(target) == "") {
+		return e, usageError("%q lacks its case or its target; write both, such as \"math/level_1/test_sum @ small\"", key)
+	}
+	if ok && e.target == "" {
 		e.key, e.target = own, target
 	}
-	return e
+	return e, nil
 }
 
 func explainCase(ctx context.Context, a *App, w *workspace, e explanation) error {
@@ -63,10 +72,7 @@ func explainCase(ctx context.Context, a *App, w *workspace, e explanation) error
 	if err != nil {
 		return err
 	}
-	named, folder, err := a.Named(w, []string{e.key})
-	if err != nil {
-		return err
-	}
+	named, folder := a.Named(w, []string{e.key})
 	row, err := explain.Find(prepared.Plan, prepared.Problems, named[0], folder)
 	if err != nil {
 		return usageError("%w", err)

@@ -7,22 +7,15 @@ import (
 	"strings"
 )
 
-// emptyArgument refuses a key or path that is empty.
-const emptyArgument = "an argument is empty; name a case, a file or a folder, or leave it out"
-
 // Named converts arguments to globs, and returns the folder that paths are relative to,
 // itself relative to the repository root. An absolute path is converted to one relative
-// to that folder. An empty argument is refused: it would select everything, and is a
-// variable of a script that has no value.
-func (a *App) Named(w *workspace, args []string) (globs []string, folder string, err error) {
+// to that folder.
+func (a *App) Named(w *workspace, args []string) (globs []string, folder string) {
 	here, root := real(a.Dir), real(w.Repo.Root())
 	if rel, err := filepath.Rel(root, here); err == nil && filepath.IsLocal(rel) {
 		folder = filepath.ToSlash(rel)
 	}
 	for _, arg := range args {
-		if arg == "" {
-			return nil, "", usageError(emptyArgument)
-		}
 		if filepath.IsAbs(arg) {
 			if rel, err := filepath.Rel(here, real(arg)); err == nil {
 				arg = rel
@@ -30,7 +23,7 @@ func (a *App) Named(w *workspace, args []string) (globs []string, folder string,
 		}
 		globs = append(globs, strings.TrimPrefix(filepath.ToSlash(arg), "./"))
 	}
-	return globs, path.Clean(folder), nil
+	return globs, path.Clean(folder)
 }
 
 // isPath reports whether an argument, as [App.Named] returns it, is a file or a folder.

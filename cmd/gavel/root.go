@@ -116,11 +116,15 @@ func rootCommand(a *App) *cobra.Command {
   gavel watch                  do so with every file that is saved`,
 		Args: oneOfItsCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(*cobra.Command, []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseEmpty(cmd, args); err != nil {
+				return err
+			}
 			a.Dir = a.Path(into)
 			if a.LedgerFile != "" && !postgres.IsURL(a.LedgerFile) {
 				a.LedgerFile = a.Path(a.LedgerFile)
 			}
+			return nil
 		},
 		Version:       thisVersion().String(),
 		SilenceErrors: true, SilenceUsage: true,

@@ -48,14 +48,6 @@ func (s *selection) Bind(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Domains, "domain", nil, "only cases of these domains, such as math")
 	f.StringSliceVar(&s.Levels, "level", nil, "only cases of these levels, such as 2")
 	f.StringSliceVar(&s.Targets, "target", nil, "run every selected case against each of these targets, such as small,large (default: each case's own)")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		for _, name := range []string{"only", "tag", "difficulty", "status", "domain", "level", "target"} {
-			if values, err := f.GetStringSlice(name); err == nil && f.Changed(name) && len(values) == 0 {
-				return usageError("--%s: it is empty, and would select everything; write a name, or leave the flag out", name)
-			}
-		}
-		return nil
-	}
 }
 
 // A refValue is a branch, a tag or a commit, which may be left out and may not be empty: a

@@ -128,10 +128,7 @@ func staleQuarantine(ctx context.Context, a *App, w *workspace, cfg *config.Conf
 // selectFiles returns a function that selects the files of paths; without paths all
 // files, and gavel.yaml. A path without definitions is a usage error.
 func selectFiles(a *App, w *workspace, found *load.Snapshot, paths []string) (func(file string) bool, error) {
-	globs, folder, err := a.Named(w, paths)
-	if err != nil {
-		return nil, err
-	}
+	globs, folder := a.Named(w, paths)
 	for i, glob := range globs {
 		globs[i] = path.Join(folder, glob)
 	}

@@ -76,9 +76,6 @@ func (c watchApp) watch(ctx context.Context, f watchFlags, args []string) error 
 	if f.maxCases < 0 || f.maxCost < 0 {
 		return usageError("--max-cases and --max-cost are the most that is run without asking; write 0 to be asked every time")
 	}
-	if slices.Contains(args, "") {
-		return usageError(emptyArgument)
-	}
 	own := *c.App
 	b := watchApp{&own}
 	if len(args) == 1 && c.elsewhere(args[0]) {
@@ -136,10 +133,7 @@ func (c watchApp) named(ctx context.Context, args []string) (func(*schema.CaseIn
 		return nil, err
 	}
 	defer w.Close()
-	globs, folder, err := c.Named(w, args)
-	if err != nil {
-		return nil, err
-	}
+	globs, folder := c.Named(w, args)
 	cfg, _, err := c.OwnConfig(w)
 	if err != nil {
 		return nil, err

@@ -178,9 +178,7 @@ func (a *App) Local(ctx context.Context, w *workspace, store *ledger.Ledger, s s
 	if err != nil {
 		return nil, err
 	}
-	if s.Keys, s.Folder, err = a.Named(w, s.Keys); err != nil {
-		return nil, err
-	}
+	s.Keys, s.Folder = a.Named(w, s.Keys)
 	req := controller.Request{
 		Head: head, Making: a.Making(), ConfigFile: a.ConfigFile, Ledger: store, LookupEnv: a.LookupEnv,
 		HeadTrust: ledger.Trust{Level: ledger.LevelOperator}, BaseTrust: ledger.Trust{Level: ledger.LevelOperator},
