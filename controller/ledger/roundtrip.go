@@ -70,25 +70,29 @@ type callRow struct {
 	Paid           []any // the values of unreportedColumns
 }
 
-// Store stores a call, in the place of an earlier one, while the lease is held.
+// Store stores a call, in the place of an earlier one, while the lease is held. If the same
+// call is there, its answer was lost, and it was paid for.
 func (c callRow) Store(ctx context.Context, s *store.Store, epoch int64) error {
-	var stored bool
+	var held bool
 	err := s.Single(ctx, store.Alongside, store.Statement{Text: `WITH held AS (SELECT epoch FROM leases WHERE epoch = ?12 FOR UPDATE), stored AS (
 			INSERT INTO calls (digest, ordinal, seq, ns, level, role, attempt, request_digest, request, reply, created, question)
 			SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?13 FROM held
 			ON CONFLICT (digest, ordinal, seq, ns) DO UPDATE SET level = excluded.level, role = excluded.role,
 				attempt = excluded.attempt, request_digest = excluded.request_digest,
 				request = excluded.request, reply = excluded.reply, created = excluded.created, question = excluded.question
+			WHERE (calls.level, calls.role, calls.attempt, calls.request_digest, calls.request, calls.reply, calls.created, calls.question)
+				IS DISTINCT FROM (excluded.level, excluded.role, excluded.attempt, excluded.request_digest,
+					excluded.request, excluded.reply, excluded.created, excluded.question)
 			RETURNING id
 		), paid AS (
 			INSERT INTO unreported (` + unreportedColumns + `)
-			SELECT ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25 FROM held WHERE ?14 <> ''` + unreportedAdded + `
+			SELECT ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25 FROM stored WHERE ?14 <> ''` + unreportedAdded + `
 		)
-		SELECT EXISTS (SELECT 1 FROM stored)`,
+		SELECT EXISTS (SELECT 1 FROM held)`,
 		Args: append([]any{digestBytes(c.Digest), c.Ordinal, c.Seq, c.Namespace, c.Level, c.Role, c.Attempt, digestBytes(c.RequestDigest), c.Request, c.Reply, c.Created, epoch, c.Question}, c.Paid...),
-		Into: []any{&stored},
+		Into: []any{&held},
 	})
-	if err == nil && !stored {
+	if err == nil && !held {
 		err = store.ErrRefused
 	}
 	return err

@@ -53,7 +53,10 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 				return err
 			}, x.lossy == "reserve")
 			change("settle", func() error { return lease.Settle(t.Context(), accounts, calls(-2), calls(0)) }, x.lossy == "settle")
-			call := ledger.Call{Key: ledger.CallKey{Digest: d.E, Role: "target"}, RequestDigest: "r", Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease}
+			call := ledger.Call{
+				Key: ledger.CallKey{Digest: d.E, Role: "target"}, RequestDigest: "r", Request: []byte("{}"), Reply: []byte("{}"), At: epoch, Lease: lease,
+				Paid: ledger.Payment{Run: ledger.Run{ID: "run", Started: epoch}, Amount: calls(1)},
+			}
 			change("call", func() error { return k.SaveCall(t.Context(), base, call) }, x.lossy == "call")
 			o := outcome(base, d, 0, "text")
 			o.Lease = lease
@@ -65,6 +68,10 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 		balances, err := k.Accounts(t.Context())
 		if want := int64(2 * (i + 1)); err != nil || len(balances) != 1 || balances[0].Calls != want {
 			t.Errorf("after a lost answer to %s the accounts are %+v, want %d calls: %v", lossy, balances, want, err)
+		}
+		unreported, err := k.Unreported(t.Context(), "")
+		if want := int64(2 * (i + 1)); err != nil || len(unreported) != 1 || unreported[0].Cost.Calls != want {
+			t.Errorf("after a lost answer to %s the runs without a report are %+v, want %d calls: %v", lossy, unreported, want, err)
 		}
 	}
 }
