@@ -93,7 +93,22 @@ func (r *Reads) NoteFile(file string) {
 	if absolute, err := filepath.Abs(file); err == nil {
 		file = absolute
 	}
+	r.noteFile(file)
+}
+
+// noteFile notes a file at its real place, in whose folder its changes are reported. A link
+// below the root is noted, too.
+func (r *Reads) noteFile(file string) {
+	if name := r.name(file); !filepath.IsAbs(name) {
+		r.note(name, false)
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil {
+		file = filepath.Join(dir, filepath.Base(file))
+	}
 	r.note(r.name(file), false)
+	if at, err := filepath.EvalSymlinks(file); err == nil && at != file {
+		r.note(r.name(at), false)
+	}
 }
 
 func (r *Reads) note(name string, lists bool) {
@@ -179,7 +194,7 @@ func (r *Reads) begin(is os.FileInfo) {
 	}
 	r.queue = queue
 	for _, file := range r.also {
-		r.note(r.name(file), false)
+		r.noteFile(file)
 	}
 }
 

@@ -115,6 +115,32 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// TestReadsThroughLinks: a file that always counts as read, in a folder that is a link, above
+// or below the root, or a link itself, changes at its real place.
+func TestReadsThroughLinks(t *testing.T) {
+	elsewhere := t.TempDir()
+	write(t, elsewhere, "git/index", "homes/mine/config", "real/file")
+	r := newReading(t)
+	r.shell("rm -r git; ln -s " + elsewhere + "/git git")
+	for to, link := range map[string]string{"homes": "mounted", "real/file": "homes/mine/linked"} {
+		if err := os.Symlink(filepath.Join(elsewhere, to), filepath.Join(elsewhere, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	also := []string{filepath.Join(r.root, "git", "index"), filepath.Join(elsewhere, "mounted/mine/config"), filepath.Join(elsewhere, "mounted/mine/linked")}
+	r.Reads = NewReads(r.root, also, func() time.Time { return r.now })
+	t.Cleanup(r.Close)
+	before := r.known()
+	for _, command := range []string{"echo x > git/index", "echo x > " + elsewhere + "/homes/mine/config", "echo x > " + elsewhere + "/real/file", "rm git"} {
+		r.shell(command)
+		after := r.known()
+		if after == before {
+			t.Errorf("%s: the version is still %d", command, after)
+		}
+		before = after
+	}
+}
+
 // TestReadsOfTheFolderItself begins a version when another folder takes the place of the
 // root.
 func TestReadsOfTheFolderItself(t *testing.T) {
