@@ -46,8 +46,9 @@ type CommitSides struct {
 	// HeadTargets judges head with its changes of the targets' data under test, such as
 	// another model.
 	HeadTargets bool
-	// Accept judges head without its forbidden target changes, which somebody accepted.
-	Accept bool
+	// Accept reports whether somebody accepted a forbidden target change, so that head is
+	// judged without it; nil means none.
+	Accept func(config.TargetChange) bool
 	// IgnoreBefore and Before are the fields of the [controller.Request].
 	IgnoreBefore func(key string) (since time.Time, why plan.Reason)
 	Before       time.Time
@@ -105,8 +106,8 @@ func PrepareCommits(ctx context.Context, c CommitSides) (*Prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Accept {
-			req.TargetChanges.Accept()
+		if c.Accept != nil {
+			req.TargetChanges.Accept(c.Accept)
 		}
 	}
 	req.Base = &base

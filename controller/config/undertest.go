@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,6 +41,17 @@ func (c TargetChange) Clause() string {
 		return "has the target " + c.Target + ", which is " + c.String()
 	}
 	return "changes " + c.String() + " of the target " + c.Target
+}
+
+// Digest is the same for equal changes: of the same setting, or of any role, from the same
+// value to the same.
+func (c TargetChange) Digest() string {
+	setting := c.Setting
+	if c.Target == "" {
+		setting = "roles" // some follow the judge, which a report names alone
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", c.File, c.Target, setting, c.Was, c.Is))
+	return hex.EncodeToString(sum[:])
 }
 
 // maxShown is how many bytes of the old and the new value are shown together.
@@ -83,8 +96,18 @@ type TargetChanges struct {
 	Prices map[string]Price
 }
 
-// Accept lets head be judged without the refused changes.
-func (c *TargetChanges) Accept() { c.Accepted, c.Refused = slices.Concat(c.Accepted, c.Refused), nil }
+// Accept lets head be judged without the refused changes that somebody accepted.
+func (c *TargetChanges) Accept(accepted func(TargetChange) bool) {
+	var refused []TargetChange
+	for _, change := range c.Refused {
+		if accepted(change) {
+			c.Accepted = append(slices.Clip(c.Accepted), change)
+		} else {
+			refused = append(refused, change)
+		}
+	}
+	c.Refused = refused
+}
 
 // UnderTest returns the configuration that judges a head. It is c, the configuration at
 // the tip of a branch that decides, except for the data under test of the targets. If

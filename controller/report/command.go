@@ -23,15 +23,21 @@ type Command struct {
 	Argument string `json:"argument,omitempty"`
 	// Cases are the keys concerned, or globs of keys.
 	Cases []string `json:"cases,omitempty"`
-	// Results are the decision digests that an acceptance is limited to, see [Command.Limit].
-	// Without any it holds for each result of the cases.
+	// Results are the digests of decisions or of changes of targets that an acceptance is
+	// limited to, see [Command.Limit]. Without any it holds for each.
 	Results []string `json:"results,omitempty"`
 }
 
-// Limit has the command accept only the results of rows that it names.
-func (o *Command) Limit(rows []Row) {
-	for i := range rows {
-		if row := &rows[i]; row.Digest != "" && slices.ContainsFunc(o.Cases, row.Named) {
+// Limit has the command accept only what a report has: the results of the cases that it
+// names, or the changes of targets.
+func (o *Command) Limit(r *Report) {
+	if c := r.TargetChanges; c != nil && slices.Contains(o.Cases, c.File) {
+		for _, change := range c.Refused {
+			o.Results = append(o.Results, change.Digest)
+		}
+	}
+	for i := range r.Cases {
+		if row := &r.Cases[i]; row.Digest != "" && slices.ContainsFunc(o.Cases, row.Named) {
 			o.Results = append(o.Results, row.Digest)
 		}
 	}
@@ -41,6 +47,12 @@ func (o *Command) Limit(rows []Row) {
 func (o *Command) accepts(row *Row) bool {
 	return o.Verb == CommandAccept && row.Acceptable() && slices.ContainsFunc(o.Cases, row.Named) &&
 		(len(o.Results) == 0 || slices.Contains(o.Results, row.Digest))
+}
+
+// AcceptsChange reports whether a command that accepts changes of targets accepts the one with
+// a digest.
+func (o *Command) AcceptsChange(digest string) bool {
+	return len(o.Results) == 0 || slices.Contains(o.Results, digest)
 }
 
 // The kinds of command.

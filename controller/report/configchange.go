@@ -19,7 +19,7 @@ func NewTargetChanges(file string, c config.TargetChanges) *TargetChanges {
 		out.Judged = append(out.Judged, TargetChange{Target: change.Target, Says: change.String(), File: change.File})
 	}
 	for _, change := range withoutFollowers(slices.Concat(c.Refused, c.Accepted)) {
-		out.Refused = append(out.Refused, TargetChange{Target: change.Target, Says: change.String(), File: change.File, Approvable: change.Data})
+		out.Refused = append(out.Refused, TargetChange{Target: change.Target, Says: change.String(), File: change.File, Approvable: change.Data, Digest: change.Digest()})
 	}
 	if len(out.Judged)+len(out.Refused) == 0 {
 		return nil

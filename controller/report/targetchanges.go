@@ -20,6 +20,8 @@ type TargetChange struct {
 	File string `json:"file,omitempty"`
 	// Approvable means that head is judged with it once the commit is approved.
 	Approvable bool `json:"approvable,omitempty"`
+	// Digest identifies a refused change: its setting, and the values in full.
+	Digest string `json:"digest,omitempty"`
 }
 
 // BeforeMerge ends the reason of a case that does not run because head changes its

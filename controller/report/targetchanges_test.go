@@ -54,7 +54,7 @@ func TestTokensOfTargetChanges(t *testing.T) {
 	}
 }
 
-// TestRolesThatFollowTheJudge are not named, at whichever door.
+// TestRolesThatFollowTheJudge are not named, at whichever door, and are accepted with it.
 func TestRolesThatFollowTheJudge(t *testing.T) {
 	swap := func(role, is string) config.TargetChange {
 		return config.TargetChange{Setting: "roles." + role, Was: "old", Is: is}
@@ -62,8 +62,21 @@ func TestRolesThatFollowTheJudge(t *testing.T) {
 	all := []config.TargetChange{swap("claude editor", "new"), swap("extractor", "new"), swap("judge", "new"), swap("simulator", "other")}
 	want := []report.TargetChange{{Says: "roles.judge old → new"}, {Says: "roles.simulator old → other"}}
 	got := report.NewTargetChanges("gavel.yaml", config.TargetChanges{Judged: all, Refused: all})
-	if !slices.Equal(got.Judged, want) || !slices.Equal(got.Refused, want) {
-		t.Errorf("judged %v, refused %v, want %v", got.Judged, got.Refused, want)
+	var refused []report.TargetChange
+	for i, change := range want {
+		change.Digest = all[2+i].Digest()
+		refused = append(refused, change)
+	}
+	if !slices.Equal(got.Judged, want) || !slices.Equal(got.Refused, refused) {
+		t.Errorf("judged %v, refused %v, want %v and %v", got.Judged, got.Refused, want, refused)
+	}
+	accept := report.Command{Verb: report.CommandAccept, Cases: []string{"gavel.yaml"}}
+	accept.Limit(&report.Report{TargetChanges: got})
+	other := swap("judge", "other still")
+	for _, change := range append(all, other) {
+		if accepted := accept.AcceptsChange(change.Digest()); accepted != (change != other) {
+			t.Errorf("%v is accepted: %v", change, accepted)
+		}
 	}
 }
 

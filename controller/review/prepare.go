@@ -211,7 +211,7 @@ func (r *Review) plan(ctx context.Context, at sides, found preparation) (prepara
 	}
 	prepared, err := controller.PrepareCommits(ctx, controller.CommitSides{
 		Repo: at.repo, Making: r.making(), Branch: r.branch, Head: r.head, Base: at.base, Ancestor: at.ancestor, Rules: at.rules.Commit, Accepted: r.accepted(), Unasked: r.unasked(), Loaded: r.loaded, Ledger: r.Ledger, ConfigFile: r.ConfigFile, LookupEnv: r.LookupEnv,
-		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedTargets() != nil, IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, Push: push, MaxNew: r.maxNew(),
+		Trust: r.writes(), HeadConfig: r.approved, HeadTargets: r.judgesTargets(), Accept: r.acceptedChanges(), IgnoreBefore: r.rerunSince(), Before: r.due(), FirstSeen: seen, Push: push, MaxNew: r.maxNew(),
 	})
 	if err != nil {
 		return found, err

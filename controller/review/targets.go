@@ -37,6 +37,15 @@ func (r *Review) acceptedTargets() *report.Command {
 	return nil
 }
 
+// acceptedChanges returns which of head's unjudged target changes were accepted, or nil.
+func (r *Review) acceptedChanges() func(config.TargetChange) bool {
+	by := r.acceptedTargets()
+	if by == nil {
+		return nil
+	}
+	return func(change config.TargetChange) bool { return by.AcceptsChange(change.Digest()) }
+}
+
 // targets names head's target changes, and withholds the cases that must not be judged
 // with them.
 func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
@@ -45,7 +54,9 @@ func (r *Review) targets(p *controller.Prepared, e *controller.RunOptions) {
 	if named == nil {
 		return
 	}
-	e.ConfigDiff.Targets, named.Accepted = named, r.acceptedTargets()
+	if e.ConfigDiff.Targets = named; len(changes.Refused) == 0 {
+		named.Accepted = r.acceptedTargets()
+	}
 	for i := range named.Refused {
 		named.Refused[i].Approvable = named.Refused[i].Approvable && r.mayApprove()
 	}

@@ -84,7 +84,7 @@ func (w *worker) acceptedIn(ctx context.Context, repo *repository, number int) (
 		return nil, err
 	}
 	for _, c := range given {
-		if c.Limit(seen.Cases); len(c.Results) > 0 {
+		if c.Limit(seen); len(c.Results) > 0 {
 			accepted = append(accepted, c)
 		}
 	}

@@ -52,10 +52,10 @@ type fixture struct {
 	url   string
 	// folder is the repository's, dir the server's.
 	folder, dir string
-	// commits are main, one, two, later, broken, group, settings, after, cheat and
-	// emptied, each the child of the one before. The definition of broken is
+	// commits are main, one, two, later, broken, group, settings, after, cheat,
+	// emptied and others, each the child of the one before. The definition of broken is
 	// invalid; group asks what one does, and settings asks it of another bot. cheat
-	// asks what two does, and emptied has no case.
+	// asks what two does, emptied has no case, and others asks it of a third bot.
 	commits map[string]string
 	// configure, where it is set, changes what the server is started with.
 	configure func(*serve.Config)
@@ -184,6 +184,9 @@ func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 		{Branch: "after", Message: "after", At: at.Add(8 * time.Hour), Write: map[string][]byte{file: asks("after")}},
 		{Branch: "cheat", Message: "cheat", At: at.Add(9 * time.Hour), Write: map[string][]byte{file: asks("two")}},
 		{Branch: "emptied", Message: "emptied", At: at.Add(10 * time.Hour), Write: map[string][]byte{file: nil}},
+		{Branch: "others", Message: "others", At: at.Add(11 * time.Hour), Write: map[string][]byte{
+			file: asks("two"), "gavel.yaml": []byte("version: 1\ntargets:\n  bot: {provider: mock, replies: [{reply: hello once more}]}\n"),
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +194,7 @@ func newFixtureOf(t *testing.T, domain string, settings ...string) *fixture {
 	if w.repo, err = git.PlainOpen(source); err != nil {
 		t.Fatal(err)
 	}
-	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after", "cheat", "emptied", "worse"} {
+	for _, branch := range []string{"main", "one", "two", "later", "broken", "group", "settings", "after", "cheat", "emptied", "others", "worse"} {
 		ref, err := w.repo.Reference(plumbing.NewBranchReferenceName(branch), true)
 		if err != nil {
 			t.Fatal(err)

@@ -167,3 +167,25 @@ func TestAcceptedInTheQueue(t *testing.T) {
 		t.Errorf("after a push the group is %q, want a failure", got)
 	}
 }
+
+// TestTargetChangesAcceptedInTheQueue: changes of targets that were accepted at a head are
+// accepted in its commit of the queue, and others are not.
+func TestTargetChangesAcceptedInTheQueue(t *testing.T) {
+	t.Parallel()
+	w := newTalk(t, "cheat", forgetest.Pull{})
+	for _, accept := range []string{"gavel.yaml", "talk/level_1/hello"} {
+		if got := w.comment("mona", "/gavel accept "+accept+" it is meant"); got != "+1" {
+			t.Fatalf("%s: reactions %q", accept, got)
+		}
+	}
+	for _, tt := range []struct{ commit, states, says string }{
+		{"cheat", "success success", "1 accepted case"},
+		{"others", "success error", "gavel.yaml changes replies changed of the target bot, and that is not jud"},
+	} {
+		w.hintQueue(w.queue(tt.commit))
+		w.idle()
+		if got, says := w.states(tt.commit), w.says(tt.commit); got != tt.states || !strings.Contains(says, tt.says) {
+			t.Errorf("the group %s is %q and says %q, want %q and %q", tt.commit, got, says, tt.states, tt.says)
+		}
+	}
+}
