@@ -335,14 +335,21 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 }
 
 // isUnseen reports whether a command accepts what its author cannot have seen: it was written
-// at an earlier head, before this one had a status.
+// at an earlier head, before this one had a status or, without the permission for statuses,
+// before it was known.
 func (l *poll) isUnseen(c *ledger.Command) (bool, error) {
-	_, known := l.before[l.Head]
+	seen, known := l.before[l.Head]
 	if c.Verb != Accept || c.Head == "" || len(l.before) == 0 || known && len(l.before) == 1 {
 		return false, nil
 	}
 	since, err := l.since()
-	return err == nil && (since.IsZero() || c.Written.Before(since)), err
+	if _, denied := errors.AsType[*forge.DeniedError](err); err != nil && !denied {
+		return false, err
+	}
+	if since.IsZero() {
+		since = seen
+	}
+	return since.IsZero() || c.Written.Before(since), nil
 }
 
 // denied returns the reason why a comment is ignored; empty if it counts. Only the

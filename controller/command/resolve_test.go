@@ -1,12 +1,15 @@
 package command
 
 import (
+	"cmp"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/verdict"
@@ -107,7 +110,7 @@ func TestResolve(t *testing.T) {
 			l := poll{PullHead: PullHead{Head: head}, report: judged()}
 			c := ledger.Command{Verb: o.Verb, Argument: o.Argument, Written: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}
 			l.resolve(&c)
-			if diff := cmp.Diff(want.cases, c.Cases); diff != "" || c.Argument != want.argument || c.Refused != want.refused {
+			if diff := gocmp.Diff(want.cases, c.Cases); diff != "" || c.Argument != want.argument || c.Refused != want.refused {
 				t.Errorf("argument %q, refused %q, want %+v; cases -want +got\n%s", c.Argument, c.Refused, want, diff)
 			}
 			l.report = nil
@@ -159,7 +162,7 @@ func TestCommands(t *testing.T) {
 			for _, o := range got.Followed {
 				ids = append(ids, o.CommentID)
 			}
-			if diff := cmp.Diff(tc.followed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {
+			if diff := gocmp.Diff(tc.followed, ids); diff != "" || len(got.Refused) != tc.refused || !strings.HasPrefix(got.Cancelled, tc.cancelled) || (got.Cancelled == "") != (tc.cancelled == "") {
 				t.Errorf("%+v, want %+v; followed -want +got\n%s", got, tc, diff)
 			}
 		})
@@ -234,7 +237,7 @@ func TestRefused(t *testing.T) {
 		`"/gavel approve 4b07d1a" of mona was refused: no`, `"/gavel accept a it is meant" of mona was refused: no`, `"/gavel explain aa" of mona was refused: no`,
 		`"/gavel quarantine a 2026-01-01 later" of mona was refused: no`, `"/gavel rerun failed" of mona was refused: no`,
 	}
-	if diff := cmp.Diff(want, got.Refused); diff != "" || len(got.Followed) > 0 {
+	if diff := gocmp.Diff(want, got.Refused); diff != "" || len(got.Followed) > 0 {
 		t.Errorf("followed %+v; refused -want +got\n%s", got.Followed, diff)
 	}
 }
@@ -258,7 +261,40 @@ func TestQuarantineHoldsAtEveryHead(t *testing.T) {
 		{CommentID: 2, Author: "mona", TakenAt: taken, Verb: Quarantine, Argument: "2026-03-02 the tool is down", Cases: []string{"a"}},
 		{CommentID: 3, Author: "mona", TakenAt: taken, Verb: Quarantine, Argument: "2026-03-03 the tool is down", Cases: []string{"a"}},
 	}
-	if diff := cmp.Diff(want, got.Followed); diff != "" || len(got.Refused) > 0 {
+	if diff := gocmp.Diff(want, got.Followed); diff != "" || len(got.Refused) > 0 {
 		t.Errorf("refused %q; followed -want +got\n%s", got.Refused, diff)
+	}
+}
+
+// TestIsUnseen: an acceptance that was written at an earlier head is told from one at this head
+// by the first status or, without statuses, by when the head was noted.
+func TestIsUnseen(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	before, after := at.Add(-time.Minute), at.Add(time.Minute)
+	denied, away := &forge.DeniedError{Status: 403}, errors.New("the forge is away")
+	for _, tt := range []struct {
+		name   string
+		verb   string
+		heads  heads
+		status time.Time
+		err    error
+		unseen bool
+	}{
+		{name: "the first head", heads: heads{}, unseen: false},
+		{name: "the first head, noted", heads: heads{head: after}, unseen: false},
+		{name: "a status before it", heads: heads{other: before, head: before}, status: before, unseen: false},
+		{name: "a status after it", heads: heads{other: before, head: before}, status: after, unseen: true},
+		{name: "no status, and not noted", heads: heads{other: before}, unseen: true},
+		{name: "no status, and noted before it", heads: heads{other: before, head: before}, unseen: false},
+		{name: "no permission, and noted before it", heads: heads{other: before, head: before}, err: denied, unseen: false},
+		{name: "no permission, and noted after it", heads: heads{other: before, head: after}, err: denied, unseen: true},
+		{name: "another command", verb: Rerun, heads: heads{other: before}, unseen: false},
+		{name: "no answer", heads: heads{other: before}, err: away},
+	} {
+		l := poll{PullHead: PullHead{Head: head}, before: tt.heads, since: func() (time.Time, error) { return tt.status, tt.err }}
+		unseen, err := l.isUnseen(&ledger.Command{Verb: cmp.Or(tt.verb, Accept), Head: head, Written: at})
+		if wantErr := tt.err == away; unseen != tt.unseen || (err != nil) != wantErr {
+			t.Errorf("%s: %v, %v, want %v", tt.name, unseen, err, tt.unseen)
+		}
 	}
 }
