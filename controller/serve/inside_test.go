@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-evals/gavel/controller/clock"
 	"github.com/gavel-evals/gavel/controller/ledger"
+	"github.com/gavel-evals/gavel/controller/ledger/ledgertest"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
 )
@@ -62,6 +63,37 @@ func TestADueTimeThatCannotBeStored(t *testing.T) {
 	repo := &repository{Repository: &Repository{Schedule: daily{}}, id: 1}
 	if due, err := dueTime(t.Context(), ledger.NewServerState(store), repo, "main", time.Now()); err == nil || !due.IsZero() {
 		t.Errorf("a branch that cannot be noted is due at %v, %v; want an error", due, err)
+	}
+}
+
+// TestDueTimeAfterTheClockWasSetBack: a branch that was judged in the future is due at the next
+// time of the schedule. Another server's clock may be a little ahead.
+func TestDueTimeAfterTheClockWasSetBack(t *testing.T) {
+	now := time.Date(2026, 3, 2, 23, 30, 0, 0, time.UTC)
+	midnight := now.Add(30 * time.Minute)
+	for _, tt := range []struct {
+		name         string
+		judged, want time.Time
+	}{
+		{"an hour ago", now.Add(-time.Hour), midnight},
+		{"by a server whose clock is ahead", midnight, time.Time{}},
+		{"next year", now.AddDate(1, 0, 0), midnight},
+	} {
+		store := ledgertest.Open(t, ledger.Config{Path: filepath.Join(t.TempDir(), "ledger.db")})
+		state, repo := ledger.NewServerState(store), &repository{Repository: &Repository{Schedule: daily{}}, id: 1}
+		if err := state.SetJudged(t.Context(), 1, "main", tt.judged); err != nil {
+			t.Fatal(err)
+		}
+		var due time.Time
+		for _, at := range []time.Time{now, midnight.Add(time.Minute)} {
+			var err error
+			if due, err = dueTime(t.Context(), state, repo, "main", at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !due.Equal(tt.want) {
+			t.Errorf("judged %s, a branch is due at %v after midnight, want %v", tt.name, due, tt.want)
+		}
 	}
 }
 

@@ -30,14 +30,19 @@ func lastTime(s Schedule, after, until time.Time) time.Time {
 	return until // longer ago than anybody counts
 }
 
+// aheadOf is how far the clocks of two servers may be apart. A time that is later was stored
+// before a clock was set back.
+const aheadOf = time.Hour
+
 // dueTime returns the time for which a branch still has to be judged, zero for none. Of
-// several missed times only the last is made up for. A new branch begins now.
+// several missed times only the last is made up for. A new branch begins now, and so does one
+// that was judged in the future.
 func dueTime(ctx context.Context, state *ledger.ServerState, repo *repository, branch string, now time.Time) (time.Time, error) {
 	from, known, err := state.Judged(ctx, repo.id, branch)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !known {
+	if !known || from.After(now.Add(aheadOf)) {
 		return time.Time{}, state.SetJudged(ctx, repo.id, branch, now)
 	}
 	return lastTime(repo.Schedule, from, now), nil
@@ -54,7 +59,7 @@ func (p *poller) pollSchedule(ctx context.Context, repo *repository) error {
 		if err != nil {
 			return err
 		}
-		if repo.tips[branch] == "" || !due.After(repo.scheduled[branch]) {
+		if repo.tips[branch] == "" || due.IsZero() || due.Equal(repo.scheduled[branch]) {
 			continue
 		}
 		repo.scheduled[branch] = due // the loop tries failed ones again
