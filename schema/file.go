@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"syscall"
 )
 
 // MaxFile is the largest size of a definition in bytes.
@@ -52,6 +54,20 @@ func ReadUpTo(fsys fs.FS, file string, most int64) ([]byte, fs.FileInfo, error) 
 	}
 	data, err := fs.ReadFile(fsys, file)
 	return data, info, err
+}
+
+// faults are not about the file at which they are met.
+var faults = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO}
+
+// IsFault reports whether an error says nothing about the file or folder at which it was
+// met: this process cannot read files as it should, or a part of the repository is lost, so
+// that everything else that was read is incomplete.
+func IsFault(err error) bool {
+	lost, ok := errors.AsType[interface {
+		error
+		Lost() bool
+	}](err)
+	return ok && lost.Lost() || slices.ContainsFunc(faults, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // ErrNotRegular is the error of [ReadFile] about a link, a folder or a submodule.

@@ -22,6 +22,8 @@ import (
 type Source struct {
 	// FS begins at the repository root.
 	FS fs.FS
+	// Near lists the folders whose files are proposed for a missing one. Defaults to FS.
+	Near fs.FS
 	// Root is the definitions folder, KeyRoot the folder below which keys
 	// begin; both relative to the repository root.
 	Root, KeyRoot string
@@ -174,7 +176,11 @@ func (s Source) candidates(ref Reference) ([]string, bool) {
 // nearest proposes a file of the same folder.
 func (s Source) nearest(file string) string {
 	hint := "add it or correct the path"
-	entries, err := fs.ReadDir(s.FS, path.Dir(file))
+	lists := s.FS
+	if s.Near != nil {
+		lists = s.Near
+	}
+	entries, err := fs.ReadDir(lists, path.Dir(file))
 	if err != nil {
 		return hint // the folder is missing too
 	}

@@ -70,24 +70,10 @@ func (f *fault) Error() string {
 // Unwrap returns the cause.
 func (f *fault) Unwrap() error { return f.err }
 
-// faults are not about the file that they are met at.
-var faults = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO}
-
 // watch ends the load at a fault, which also is a part of the repository that is lost.
 func (g *guard) watch(err error) {
-	if err == nil {
-		return
-	}
-	if lost, ok := errors.AsType[interface {
-		error
-		Lost() bool
-	}](err); ok && lost.Lost() {
+	if err != nil && schema.IsFault(err) {
 		g.end(&fault{err})
-	}
-	for _, kind := range faults {
-		if errors.Is(err, kind) {
-			g.end(&fault{err})
-		}
 	}
 }
 
@@ -120,6 +106,27 @@ func (g *guard) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(g.FS, name)
 	g.watch(err)
 	return list, err
+}
+
+// A search lists the folders of the repository as another file system has them.
+type search struct {
+	*guard
+	lists fs.FS
+}
+
+// ReadDir lists a folder.
+func (s search) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(s.lists, name)
+	s.watch(err)
+	return list, err
+}
+
+// searched returns the file system for a search of the whole repository.
+func (l *loader) searched() fs.FS {
+	if l.opts.Search == nil {
+		return l.fsys
+	}
+	return search{l.fsys, l.opts.Search}
 }
 
 // ReadFile reads a file.

@@ -60,6 +60,11 @@ type Options struct {
 	// its result with the listing of the case. nil keeps neither.
 	Note func(*schema.Case) string
 
+	// Search is the same repository, and its folders are listed where all of it is searched
+	// for skills, or a name is proposed. A caller that notes the folders on which definitions
+	// depend leaves them out so. Defaults to the one that is loaded.
+	Search fs.FS
+
 	// Maker runs the programs that make parts of definitions; without it these parts are
 	// not read, which a warning says.
 	Maker schema.Maker
@@ -248,7 +253,7 @@ func (l *loader) folder(ctx context.Context, root string) error {
 
 // source returns the repository as the definitions below a folder are read from it.
 func (l *loader) source(ctx context.Context, root string) document.Source {
-	src := document.Source{FS: l.fsys, Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
+	src := document.Source{FS: l.fsys, Near: l.searched(), Root: root, KeyRoot: root, Settings: l.opts.Settings, Evaluations: l.evaluations, Functions: l.functions, Budgets: document.NewBudgets(ctx, l.fsys.open), Programs: l.programs}
 	if maker := l.opts.Maker; maker != nil {
 		src.Make = func(m schema.Making) ([]byte, error) {
 			m.FS = l.fsys

@@ -28,7 +28,7 @@ func (l *loader) findSkills(ctx context.Context) error {
 	}
 	files := l.opts.Files
 	if files == nil {
-		found, err := searchSkills(ctx, l.fsys, mostSkillEntries)
+		found, err := searchSkills(ctx, l.searched(), mostSkillEntries)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func searchSkills(ctx context.Context, fsys fs.FS, most int) (found skillFiles, 
 // and names those that are left out.
 func (l *loader) searchCatalog(ctx context.Context) func() (heads []schema.SkillHead, left []string) {
 	return sync.OnceValues(func() (heads []schema.SkillHead, left []string) {
-		found, err := searchSkills(ctx, l.fsys, mostSkillEntries)
+		found, err := searchSkills(ctx, l.searched(), mostSkillEntries)
 		if err != nil {
 			return nil, nil // the load ends
 		}

@@ -114,14 +114,14 @@ func (c *catalogCache) load(ctx context.Context, m *memory, fsys fs.FS, settings
 	}
 	var out *catalog
 	if comparable && c.parts.replaceable(changed) {
-		found, err := load.Load(ctx, read, load.Options{Settings: settings, Files: changed})
+		found, err := load.Load(ctx, read, load.Options{Settings: settings, Files: changed, Search: fsys})
 		if err != nil {
 			return nil, err
 		}
 		out = c.parts.replace(c.last, changed, found)
 	}
 	if out == nil {
-		found, err := load.Load(ctx, read, load.Options{Settings: settings})
+		found, err := load.Load(ctx, read, load.Options{Settings: settings, Search: fsys})
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,8 @@ type catalogParts struct {
 	// isClear reports whether no key and no id is in two places.
 	isClear bool
 	// outside are the files in no definition folder that were read for the definitions, or
-	// would have been if they were there; sorted.
+	// would have been if they were there, and the folders that were listed, see outsideFS;
+	// sorted.
 	outside []string
 }
 
@@ -356,8 +357,8 @@ func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings
 	_ = walking.Wait() // no walk returns an error
 	out.files = append(out.files, slices.Concat(found...)...)
 	for _, file := range outside {
-		if info, err := fs.Stat(fsys, file); err == nil && !info.IsDir() && !slices.Contains(roots, file) {
-			out.files = append(out.files, m.note(fsys, file, fs.FileInfoToDirEntry(info)))
+		if !slices.Contains(roots, file) {
+			out.files = append(out.files, m.noteOutside(fsys, file)...)
 		}
 	}
 	return out, nil
@@ -366,6 +367,28 @@ func (m *memory) state(ctx context.Context, fsys fs.FS, settings schema.Settings
 func (m *memory) note(fsys fs.FS, name string, e fs.DirEntry) markedFile {
 	now, isSettled := m.markOf(fsys, name, e)
 	return markedFile{name, now, isSettled}
+}
+
+// noteOutside returns the mark of a file, of a folder that was looked for as a file, or of
+// the entries of a folder; none if it does not exist.
+func (m *memory) noteOutside(fsys fs.FS, name string) []markedFile {
+	folder, isList := strings.CutSuffix(name, "/")
+	info, err := fs.Stat(fsys, folder)
+	switch {
+	case err != nil || isList && !info.IsDir():
+		return nil
+	case !info.IsDir() || isList && !info.ModTime().IsZero():
+		return []markedFile{m.note(fsys, name, fs.FileInfoToDirEntry(info))}
+	case !isList:
+		return []markedFile{{name: name, fileMark: fileMark{hash: "folder"}, isSettled: true}}
+	}
+	// A folder of a commit has no time.
+	var entries strings.Builder
+	list, err := fs.ReadDir(fsys, folder)
+	for _, e := range list {
+		entries.WriteString(e.Type().String() + " " + e.Name() + "\x00")
+	}
+	return []markedFile{{name: name, fileMark: fileMark{hash: contentVersion([]byte(entries.String()))}, isSettled: err == nil}}
 }
 
 // isSame reports whether two files have the same name and mark.

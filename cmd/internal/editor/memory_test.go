@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -298,4 +299,66 @@ func TestCatalogOfFilesElsewhere(t *testing.T) {
 	want(false, "good morning")
 	put("defs/case.json", `{"name": "A", "initial_message": "Hi"}`)
 	want(true, "hi")
+}
+
+// TestCatalogOfGlobsElsewhere loads definitions again after a file appeared in a folder
+// outside of theirs that a glob of a definition means, or such a folder, and after a file
+// went. A file of no definition in a folder without a glob loads nothing again.
+func TestCatalogOfGlobsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	old := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			at = at.Add(time.Second)
+			if err := os.Chtimes(filepath.Join(dir, filepath.FromSlash(name)), at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for ; name != "."; name = path.Dir(name) {
+			old(name)
+		}
+		old(".")
+	}
+	put("defs/matrix.yaml", "prompts: [hi]\nproviders: [echo]\ntests: ['file://../more/**/*.yaml']\n")
+	settings := schema.Settings{Definitions: []string{"defs"}, Skills: schema.SkillSettings{Find: true}}
+	m, kept := newMemory(func() time.Time { return at.Add(time.Minute) }), new(catalogCache)
+	var last *catalog
+	want := func(again bool, tests int) {
+		t.Helper()
+		got, err := kept.load(t.Context(), m, os.DirFS(dir), settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Files[0].Tests) != tests || (got != last) != again {
+			t.Errorf("%d tests (%s) and loaded: %v, want %d and %v", len(got.Files[0].Tests), got.Files[0].Problem, got != last, tests, again)
+		}
+		last = got
+	}
+	want(true, 0)
+	want(false, 0)
+	put("more/a.yaml", "[{description: a, vars: {x: a}}]")
+	want(true, 1)
+	want(false, 1)
+	put("more/b.yaml", "[{description: b, vars: {x: b}}]")
+	want(true, 2)
+	want(false, 2)
+	put("more/deep/er/c.yaml", "[{description: c, vars: {x: c}}]")
+	want(true, 3)
+	want(false, 3)
+	put("other/deep/d.yaml", "[]")
+	want(false, 3)
+	if err := os.Remove(filepath.Join(dir, "more", "b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	old("more")
+	want(true, 2)
+	want(false, 2)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-evals/gavel/schema/program"
 )
 
-// An outsideFS notes the files outside of some folders that are looked at.
+// An outsideFS notes the files outside of some folders that are looked at, and the folders
+// whose entries are listed, with a slash at their end.
 type outsideFS struct {
 	fs.FS
 	within []string
@@ -21,7 +22,8 @@ type outsideFS struct {
 
 func (o *outsideFS) note(name string) {
 	for _, folder := range o.within {
-		if _, is := cutFolder(name, path.Clean(folder)); is {
+		folder = path.Clean(folder)
+		if _, is := cutFolder(name, folder); is || name == folder+"/" {
 			return
 		}
 	}
@@ -67,7 +69,10 @@ func (o *outsideFS) Lstat(name string) (fs.FileInfo, error) {
 func (o *outsideFS) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
 
 // ReadDir lists a folder.
-func (o *outsideFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.FS, name) }
+func (o *outsideFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	o.note(name + "/")
+	return fs.ReadDir(o.FS, name)
+}
 
 // ReadFile reads a file.
 func (o *outsideFS) ReadFile(name string) ([]byte, error) {
