@@ -281,21 +281,27 @@ func (w *WorkTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := w.list(name)
 	kept := list[:0]
 	for _, e := range list {
-		switch {
-		case strings.EqualFold(e.Name(), gitDirName):
-			continue
-		case e.IsDir() && w.enterable(path.Join(name, e.Name())) != nil:
-			info, err := e.Info()
-			if err != nil {
-				continue // removed since the listing
-			}
-			e = fs.FileInfoToDirEntry(submodule{info})
-		case w.looking != nil:
-			e = notedEntry{e, w, path.Join(name, e.Name())}
+		if !strings.EqualFold(e.Name(), gitDirName) {
+			kept = append(kept, w.entry(path.Join(name, e.Name()), e))
 		}
-		kept = append(kept, e)
 	}
 	return kept, err
+}
+
+// entry returns an entry of a list as callers see it: a submodule is not a folder. A folder
+// that is unreadable stays one, so that reading it tells why.
+func (w *WorkTree) entry(name string, e fs.DirEntry) fs.DirEntry {
+	if e.IsDir() {
+		if err := w.enterable(name); errors.Is(err, errSubmodule) || errors.Is(err, errLink) {
+			if info, err := e.Info(); err == nil {
+				return fs.FileInfoToDirEntry(submodule{info})
+			}
+		}
+	}
+	if w.looking != nil {
+		return notedEntry{e, w, name}
+	}
+	return e
 }
 
 // list reads a folder. Its entries are described when somebody asks: a link that is created

@@ -217,3 +217,23 @@ func TestOpenNothing(t *testing.T) {
 		t.Errorf("Open of a broken .git file = %v", err)
 	}
 }
+
+// TestFolderThatCannotBeLookedAt stays a folder of its list, so that reading it is an error:
+// as a submodule, which nobody enters, or left out, it would be a shorter list.
+func TestFolderThatCannotBeLookedAt(t *testing.T) {
+	b := newBuilder(t)
+	b.write("defs/sub/two.yaml", "22")
+	list, err := os.ReadDir(filepath.Join(b.dir, "defs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := b.work()
+	w.Close() // each look fails from here on, as with too many open files
+	e := w.entry("defs/sub", list[0])
+	if !e.IsDir() {
+		t.Errorf("the folder is %v", e)
+	}
+	if list, err := w.ReadDir("defs/sub"); err == nil {
+		t.Errorf("ReadDir = %v", list)
+	}
+}

@@ -31,29 +31,42 @@ const (
 	RuleConstraintLimit = "constraint-limit"
 )
 
-// ReadConstraints reads the constraint files of these definitions folders.
-func ReadConstraints(fsys fs.FS, definitions []string) []schema.ConstraintFile {
+// ReadConstraints reads the constraint files of these definitions folders. A file or folder
+// that cannot be read is one of them. The error is a fault, see [schema.IsFault].
+func ReadConstraints(fsys fs.FS, definitions []string) ([]schema.ConstraintFile, error) {
 	var out []schema.ConstraintFile
 	for _, root := range definitions {
-		entries, err := fs.ReadDir(fsys, path.Join(root, "schema"))
+		folder := path.Join(root, "schema")
+		entries, err := fs.ReadDir(fsys, folder)
 		if err != nil {
-			continue // a folder that need not be there
+			info, unseen := fs.Stat(fsys, folder)
+			switch {
+			case schema.IsFault(err):
+				return nil, fmt.Errorf("read the constraints in %s: %w", folder, err)
+			case errors.Is(unseen, fs.ErrNotExist) || unseen == nil && info.Mode().IsRegular():
+			default:
+				out = append(out, schema.ConstraintFile{File: folder, Unreadable: reason(err)})
+			}
+			continue // it need not be there
 		}
 		for _, e := range entries {
 			if path.Ext(e.Name()) != ".cue" || strings.HasPrefix(e.Name(), ".") {
 				continue
 			}
-			f := schema.ConstraintFile{File: path.Join(root, "schema", e.Name())}
+			f := schema.ConstraintFile{File: path.Join(folder, e.Name())}
 			data, err := schema.ReadFile(fsys, f.File, 0)
-			if err == nil {
+			switch {
+			case err == nil:
 				f.Text = string(data)
-			} else {
+			case schema.IsFault(err):
+				return nil, fmt.Errorf("read the constraints in %s: %w", f.File, err)
+			default:
 				f.Unreadable = err.Error()
 			}
 			out = append(out, f)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // Constraints are a team's own demands on the definitions in one folder; nil demands

@@ -1,9 +1,12 @@
 package document_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -113,7 +116,11 @@ func TestReadConstraints(t *testing.T) {
 		"more/level_1/schema/e.cue": {},
 	}
 	var got []string
-	for _, f := range document.ReadConstraints(files, []string{"tests", "missing", "more"}) {
+	found, err := document.ReadConstraints(files, []string{"tests", "missing", "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
 		text := f.Text
 		if f.Unreadable != "" {
 			text = "unreadable"
@@ -123,4 +130,40 @@ func TestReadConstraints(t *testing.T) {
 	if want := []string{"tests/schema/a.cue a", "tests/schema/b.cue b", "more/schema/large.cue unreadable"}; !slices.Equal(got, want) {
 		t.Errorf("the files are %q, want %q", got, want)
 	}
+}
+
+// TestReadConstraintsOfAnUnreadableFolder: demands that cannot be read are never taken for
+// none.
+func TestReadConstraintsOfAnUnreadableFolder(t *testing.T) {
+	files := fstest.MapFS{"tests/schema/a.cue": {Data: []byte("a")}, "plain/schema": {Data: []byte("a file")}}
+	for _, tt := range []struct {
+		name, unreadable, fault string
+		err                     error
+	}{
+		{"a folder without permission", "tests/schema", "", fs.ErrPermission},
+		{"too many open files", "", "tests/schema", syscall.EMFILE},
+		{"a disk error", "", "tests/schema", syscall.EIO},
+	} {
+		found, err := document.ReadConstraints(failing{files, "tests/schema", tt.err}, []string{"plain", "tests", "missing"})
+		switch {
+		case tt.fault != "" && (!errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.fault)):
+			t.Errorf("%s: %v, %v", tt.name, found, err)
+		case tt.fault == "" && (err != nil || len(found) != 1 || found[0].File != tt.unreadable || found[0].Unreadable == ""):
+			t.Errorf("%s: %v, %v", tt.name, found, err)
+		}
+	}
+}
+
+// failing does not list a folder.
+type failing struct {
+	fstest.MapFS
+	folder string
+	err    error
+}
+
+func (f failing) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == f.folder {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: f.err}
+	}
+	return f.MapFS.ReadDir(name)
 }

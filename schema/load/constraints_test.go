@@ -30,7 +30,7 @@ func constrained(texts map[string]string, rules map[string]string) (schema.Setti
 	all := maps.Clone(texts)
 	maps.Copy(all, rules)
 	out := settings
-	out.Constraints = document.ReadConstraints(fsOf(all), out.Definitions)
+	out.Constraints, _ = document.ReadConstraints(fsOf(all), out.Definitions)
 	return out, all
 }
 
@@ -163,7 +163,7 @@ func TestConstraintsAreOfTheirFolder(t *testing.T) {
 		"b/schema/team.cue": "#Testcase: status: _", "b/x.json": `{"name": "X"}`,
 	}
 	with := schema.Settings{Definitions: []string{"a", "b/"}}
-	with.Constraints = document.ReadConstraints(fsOf(texts), with.Definitions)
+	with.Constraints, _ = document.ReadConstraints(fsOf(texts), with.Definitions)
 	var got []string
 	for _, p := range loadBy(t, with, texts).Problems {
 		got = append(got, p.String())

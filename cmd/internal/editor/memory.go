@@ -24,6 +24,8 @@ type definitionFile struct {
 	Version string
 	// Problem says why the file is unreadable. List then has one definition without fields.
 	Problem string
+
+	unread error // of reading the file
 }
 
 // readDefinitionFile reads a file.
@@ -40,7 +42,7 @@ func readFields(fsys fs.FS, file string) definitionFile {
 	out := definitionFile{List: []definition.Fields{nil}}
 	data, err := schema.ReadFile(fsys, file, 0)
 	if err != nil {
-		out.Problem = err.Error()
+		out.Problem, out.unread = err.Error(), err
 		return out
 	}
 	out.Version = contentVersion(data)
@@ -94,7 +96,7 @@ func (a fileMark) equal(b fileMark) bool {
 	if a.info == nil || b.info == nil {
 		return a.info == nil && b.info == nil && a.hash == b.hash
 	}
-	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.ModTime().Equal(b.info.ModTime())
+	return os.SameFile(a.info, b.info) && a.info.Size() == b.info.Size() && a.info.Mode() == b.info.Mode() && a.info.ModTime().Equal(b.info.ModTime())
 }
 
 // mostRemembered bounds the files of a memory.
@@ -129,7 +131,7 @@ func (m *memory) read(fsys fs.FS, file string, entry fs.DirEntry) definitionFile
 		return old.file
 	}
 	out := readDefinitionFile(fsys, file)
-	if !ok {
+	if !ok || out.unread != nil {
 		return out
 	}
 	if after, still := m.markOf(fsys, file, entry); !still || !after.equal(now) {

@@ -2,6 +2,7 @@ package editor
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -67,7 +68,7 @@ func (o overlay) ReadFile(name string) ([]byte, error) {
 // ReadDir lists a folder.
 func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(o.FS, name)
-	if err != nil && !o.isFolder(name) {
+	if err != nil && !(errors.Is(err, fs.ErrNotExist) && o.isFolder(name)) {
 		return nil, err
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(e fs.DirEntry) bool {

@@ -348,7 +348,10 @@ func (l testList) file(f chosenFile, token string) testFile {
 
 // testURL returns the page that changes the only test of a file of the domain format.
 func (s *Store) testURL(file string) string {
-	found, _ := remember(s, "file "+file, func() (definitionFile, error) { return readDefinitionFile(s.files, file), nil }) // which has its problem
+	found, _ := remember(s, "file "+file, func() (definitionFile, error) {
+		out := readDefinitionFile(s.files, file)
+		return out, out.unread
+	}) // which has its problem
 	if len(found.IDs) != 1 || found.IDs[0] == "" || found.Several || found.Problem != "" || !strings.HasSuffix(file, ".json") {
 		return s.address("/settings/file", "path", file)
 	}

@@ -9,6 +9,7 @@ package editor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gavel-evals/gavel/cmd/internal/editor/definition"
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/lazyregexp"
 	"github.com/gavel-evals/gavel/schema/suggest"
 )
@@ -68,6 +70,9 @@ var levelFolder = lazyregexp.New(`^level_([1-9][0-9]{0,3})$`)
 type tree struct {
 	entries []Entry
 	files   *memory
+	// unread is the first error of reading a folder, or a fault of reading a file: entries
+	// are incomplete then.
+	unread error
 }
 
 // A wish is which tests are read, by domain and level, or which kind; empty and 0 mean all.
@@ -85,10 +90,7 @@ func (s *Store) readFiles(ctx context.Context, folders []string, w wish) (*tree,
 	t, fsys := &tree{files: s.known}, s.files
 	for _, folder := range folders {
 		folder = path.Clean(folder)
-		list, err := fs.ReadDir(fsys, folder)
-		if err != nil {
-			continue // gavel validate reports the missing folder
-		}
+		list := t.list(fsys, folder) // gavel validate reports a missing folder
 		parts := make([]*tree, len(list))
 		var reading errgroup.Group
 		reading.SetLimit(runtime.GOMAXPROCS(0))
@@ -118,9 +120,30 @@ func (s *Store) readFiles(ctx context.Context, folders []string, w wish) (*tree,
 		t.entries = slices.Grow(t.entries, size)
 		for _, part := range parts {
 			t.entries = append(t.entries, part.entries...)
+			t.fail(part.unread)
 		}
 	}
-	return t, nil
+	return t, t.unread
+}
+
+// list lists a folder; it is empty for what does not exist or is not a folder.
+func (t *tree) list(fsys fs.FS, dir string) []fs.DirEntry {
+	list, err := fs.ReadDir(fsys, dir)
+	if err == nil {
+		return list
+	}
+	if info, unseen := fs.Stat(fsys, dir); !schema.IsFault(err) && (errors.Is(err, fs.ErrNotExist) || unseen == nil && !info.IsDir()) {
+		return nil
+	}
+	t.fail(fmt.Errorf("the definitions in %s cannot be read: %w", dir, err))
+	return nil
+}
+
+// fail keeps the first error.
+func (t *tree) fail(err error) {
+	if t.unread == nil {
+		t.unread = err
+	}
 }
 
 // domain reads a domain with its levels.
@@ -129,9 +152,9 @@ func (t *tree) domain(fsys fs.FS, dir string, w wish) {
 	if w.domain != "" && w.domain != name {
 		return
 	}
-	list, err := fs.ReadDir(fsys, dir)
+	list := t.list(fsys, dir)
 	at := slices.IndexFunc(list, func(e fs.DirEntry) bool { return e.Name() == "domain.json" })
-	if err != nil || at < 0 {
+	if at < 0 {
 		return
 	}
 	t.file(fsys, dir, list[at], Entry{Kind: kindDomain, Domain: name})
@@ -149,10 +172,7 @@ func (t *tree) domain(fsys fs.FS, dir string, w wish) {
 
 // folder reads the files of a folder.
 func (t *tree) folder(fsys fs.FS, dir string, as Entry) {
-	list, err := fs.ReadDir(fsys, dir)
-	if err != nil {
-		return
-	}
+	list := t.list(fsys, dir)
 	t.entries = slices.Grow(t.entries, len(list))
 	for _, e := range list {
 		if !e.Type().IsRegular() || !slices.Contains([]string{".json", ".yaml", ".yml"}, path.Ext(e.Name())) || strings.HasSuffix(e.Name(), checksSuffix) {
@@ -176,6 +196,9 @@ func (t *tree) file(fsys fs.FS, dir string, e fs.DirEntry, as Entry) {
 		as.ID = levelID(as.Domain, as.Level)
 	}
 	found := t.files.read(fsys, as.File, e)
+	if found.unread != nil && schema.IsFault(found.unread) {
+		t.fail(fmt.Errorf("%s cannot be read: %w", as.File, found.unread))
+	}
 	as.Version, as.Several, as.Problem = found.Version, found.Several, found.Problem
 	for i, fields := range found.List {
 		one := as

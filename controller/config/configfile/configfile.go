@@ -32,7 +32,11 @@ func Read(fsys fs.FS, file string, lookup func(string) (string, bool)) (cfg *con
 		cfg, problems = config.Parse(file, data)
 		found = true
 	}
-	cfg.Constrain(document.ReadConstraints(fsys, cfg.Definitions))
+	constraints, err := document.ReadConstraints(fsys, cfg.Definitions)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	cfg.Constrain(constraints)
 	wrong, err := AddTargets(fsys, cfg, lookup)
 	return cfg, append(named(problems, cfg), wrong...), found, err
 }

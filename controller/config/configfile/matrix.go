@@ -21,19 +21,22 @@ const maxEntries = 1_000_000
 
 // namingFiles returns the files that may name their own providers: files of the matrix
 // format in the root, and in the definitions folders the files that are called
-// promptfooconfig…, and suites with the names that AgentV looks for.
-func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
+// promptfooconfig…, and suites with the names that AgentV looks for. The error is a fault, see
+// [schema.IsFault].
+func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string, err error) {
 	isMatrix := func(name string) bool {
 		ext := path.Ext(name)
 		return strings.HasPrefix(path.Base(name), "promptfooconfig") && (ext == ".yaml" || ext == ".yml" || ext == ".json")
 	}
 	seen := 0
 	for _, root := range slices.Concat(c.RootFiles, c.Definitions) {
-		_ = fs.WalkDir(fsys, path.Clean(root), func(name string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(fsys, path.Clean(root), func(name string, d fs.DirEntry, err error) error {
 			if seen++; seen > maxEntries {
 				return fs.SkipAll
 			}
 			switch {
+			case err != nil && schema.IsFault(err):
+				return fmt.Errorf("look for targets in %s: %w", name, err)
 			case err != nil: // which is a problem of loading
 			case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules":
 				return fs.SkipDir
@@ -45,10 +48,13 @@ func namingFiles(fsys fs.FS, c *config.Config) (matrices, suites []string) {
 			}
 			return nil
 		})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	slices.Sort(matrices)
 	slices.Sort(suites)
-	return slices.Compact(matrices), slices.Compact(suites)
+	return slices.Compact(matrices), slices.Compact(suites), nil
 }
 
 // matrix takes over the providers that a file of the matrix format names: the tested

@@ -51,7 +51,11 @@ func AddTargets(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)
 	r := reader{fsys: fsys, own: c, lookup: lookup, targets: map[string]config.Target{}, unusable: map[string]schema.Problem{}, from: map[string]string{}}
 	for _, file := range TargetsFilePaths(c.Definitions) {
 		for _, name := range []string{file, path.Join(path.Dir(file), "providers.yaml"), path.Join(path.Dir(file), "config.yaml")} {
-			if info, err := fs.Stat(fsys, name); err != nil || !info.Mode().IsRegular() {
+			info, err := fs.Stat(fsys, name)
+			if err != nil && schema.IsFault(err) {
+				return nil, fmt.Errorf("read %s: %w", name, err)
+			}
+			if err != nil || !info.Mode().IsRegular() {
 				continue
 			}
 			data, err := schema.ReadFile(fsys, name, maxFile)
@@ -62,13 +66,19 @@ func AddTargets(fsys fs.FS, c *config.Config, lookup func(string) (string, bool)
 		}
 	}
 	byDefault := r.byDefault()
-	matrices, suites := namingFiles(fsys, c)
+	matrices, suites, err := namingFiles(fsys, c)
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range suites {
 		r.suite(file)
 	}
 	r.follow()
 	for _, file := range matrices {
 		data, err := schema.ReadFile(fsys, file, maxFile)
+		if err != nil && schema.IsFault(err) {
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
 		if err != nil {
 			continue // which is a problem of the definition
 		}
