@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/controller/run"
 	"github.com/gavel-evals/gavel/controller/verdict"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // An execution executes a plan. Its steps add to the input of the report, and change
@@ -121,6 +122,7 @@ func (e *execution) conclude(ctx context.Context, j *judging, started time.Time,
 		return nil, err
 	}
 	out := e.report(started)
+	e.in = nil // its memory is free while the report is stored
 	return out, e.store(lasting, out, started, judged && compared)
 }
 
@@ -155,7 +157,7 @@ func (e *execution) loadStored(ctx context.Context) error {
 		Run: e.opts.ID, Branch: p.req.Head.Branch, Subject: p.req.Head.Subject, Plan: p.Plan.Cases(), Controls: p.controls(), Problems: p.Problems,
 		Gate: report.NewGateSettings(cfg.Gate), GroupGates: cfg.GroupStatuses, ConfigDigest: cfg.Digest,
 		Config: e.opts.ConfigDiff, Cluster: cfg.Noise.Cluster, NotRun: e.opts.NotRun, Commands: e.opts.Commands, Results: e.opts.Results,
-		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+		Head: map[string]*report.Outcome{}, Base: map[string]*report.Outcome{},
 	}
 	e.in.Gate.Once = p.req.Once
 	e.in.Gate.Unasked, e.in.Gate.Selected = p.req.unasked(e.opts.NotRun), p.req.selected()
@@ -194,8 +196,8 @@ func (e *execution) loadStored(ctx context.Context) error {
 // storedOutcome converts a stored decision for the report, with its transcript if it is
 // requested, or if the case is affected and keepTranscript says that a report may show
 // it.
-func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (report.Outcome, error) {
-	out := report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Effort: d.Effort, Judged: d.Oldest}
+func (e *execution) storedOutcome(ctx context.Context, d *ledger.Decision, r plan.Row) (*report.Outcome, error) {
+	out := &report.Outcome{Result: d.Result, Reused: true, Saved: d.Usage, Effort: d.Effort, Judged: d.Oldest}
 	differs := false // from base under the same digests
 	if was, known := e.p.baseStored[r.HeadDigests.D]; known && r.Base != nil {
 		differs = was.Result.Verdict != d.Result.Verdict
@@ -227,9 +229,9 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	if e.p.req.Ledger == nil {
 		return nil
 	}
-	// The JSON of all cases at once takes as much memory as they do.
+	// The JSON of all cases or problems at once takes as much memory as they do.
 	frame := *out
-	frame.Cases = []report.Row{}
+	frame.Cases, frame.Problems = []report.Row{}, []schema.Problem{}
 	body, err := json.Marshal(&frame)
 	if err != nil {
 		return fmt.Errorf("store the report: %w", err)
@@ -243,7 +245,7 @@ func (e *execution) store(ctx context.Context, out *report.Report, started time.
 	err = e.p.req.Ledger.SaveReport(ctx, ledger.Run{
 		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest,
 		Base: e.p.Plan.Base, Head: e.p.Plan.Head, Started: started, Finished: e.p.req.Now(), Report: body,
-		Cases: ledger.EncodeCases(out.Cases),
+		Cases: ledger.EncodeList(out.Cases), Problems: ledger.EncodeList(out.Problems),
 	}, items...)
 	if err != nil || e.p.req.Invocation == nil || !complete {
 		return err

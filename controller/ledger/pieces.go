@@ -18,8 +18,11 @@ const (
 	largestPiece = 1024
 )
 
-// list begins the list of cases of a report.
-var caseList = []byte(`"cases":[`)
+// caseList begins the list of cases of a report, and noProblems is a list of no problems.
+var (
+	caseList   = []byte(`"cases":[`)
+	noProblems = []byte(`"problems":[]`)
+)
 
 // A splitReport is a report cut into a frame of two halves and the pieces between them,
 // which commas join.
@@ -133,12 +136,36 @@ func (s splitReport) Join() []byte {
 	return bytes.Join([][]byte{s.Before, bytes.Join(s.Pieces, []byte(",")), s.After}, nil)
 }
 
-// Frame encodes the report without its pieces, for [parseFrame].
-func (s splitReport) Frame() []byte {
-	return fmt.Appendf(nil, "%d\n%s%s", len(s.Before), s.Before, s.After)
+// packFrame compresses the report without its pieces, and with the problems, unless they are
+// nil, in its empty list of problems. What [inflate] returns is for [parseFrame]. The error is
+// the first of problems, or says that the report has no such list.
+func (s splitReport) packFrame(problems iter.Seq2[[]byte, error]) ([]byte, error) {
+	p := newPacker()
+	_, _ = fmt.Fprintf(p, "%d\n", len(s.Before))
+	_, _ = p.Write(s.Before)
+	rest := s.After
+	if problems != nil {
+		end := bytes.Index(rest, noProblems) + len(noProblems) - 1
+		if end < len(noProblems)-1 {
+			return nil, errors.New("the report has no empty list of problems")
+		}
+		_, _ = p.Write(rest[:end])
+		rest = rest[end:]
+		var comma []byte
+		for problem, err := range problems {
+			if err != nil {
+				return nil, err
+			}
+			_, _ = p.Write(comma)
+			_, _ = p.Write(problem)
+			comma = []byte(",")
+		}
+	}
+	_, _ = p.Write(rest)
+	return p.packed(), nil
 }
 
-// parseFrame reads the output of [splitReport.Frame].
+// parseFrame reads what [splitReport.packFrame] compressed.
 func parseFrame(frame []byte) (splitReport, error) {
 	var n int
 	head, rest, ok := bytes.Cut(frame, []byte("\n"))
@@ -148,7 +175,7 @@ func parseFrame(frame []byte) (splitReport, error) {
 	return splitReport{Before: rest[:n], After: rest[n:]}, nil
 }
 
-// A packer compresses data.
+// A packer compresses what is written to it. Nothing that is written to memory fails.
 type packer struct {
 	*flate.Writer
 	out bytes.Buffer
@@ -161,6 +188,7 @@ var idlePackers = make(chan *packer, 2)
 func newPacker() *packer {
 	select {
 	case p := <-idlePackers:
+		p.Reset(&p.out)
 		return p
 	default:
 	}
@@ -172,12 +200,8 @@ func newPacker() *packer {
 	return p
 }
 
-// deflate compresses data.
-func deflate(data []byte) []byte {
-	p := newPacker()
-	p.Reset(&p.out)
-	// Nothing that is written to memory fails.
-	_, _ = p.Write(data)
+// packed returns the compressed data, and keeps the packer for the next.
+func (p *packer) packed() []byte {
 	_ = p.Close()
 	packed := p.out.Bytes()
 	p.out = bytes.Buffer{} // the caller has it now
@@ -186,6 +210,13 @@ func deflate(data []byte) []byte {
 	default:
 	}
 	return packed
+}
+
+// deflate compresses data.
+func deflate(data []byte) []byte {
+	p := newPacker()
+	_, _ = p.Write(data)
+	return p.packed()
 }
 
 // maxInflated bounds the size of an inflated piece.

@@ -40,7 +40,7 @@ func TestOf(t *testing.T) {
 		if len(s.Pieces) > 2+n/50 || len(s.Pieces) < n/300 || n > 0 && len(s.Pieces) == 0 {
 			t.Errorf("%d cases are %d pieces", n, len(s.Pieces))
 		}
-		back, err := parseFrame(s.Frame())
+		back, err := parseFrame(unpacked(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestOf(t *testing.T) {
 	}
 	// One case is another, and then one more comes first.
 	a, b := cutReport(report(1000, -1)), cutReport(report(1000, 300))
-	if n := news(a, b); n != 1 || !bytes.Equal(a.Frame(), b.Frame()) {
+	if n := news(a, b); n != 1 || !bytes.Equal(unpacked(t, a), unpacked(t, b)) {
 		t.Errorf("%d of %d pieces differ", n, len(a.Pieces))
 	}
 	more := bytes.Replace(report(1000, -1), []byte(`"cases":[`), []byte(`"cases":[{"key":"a/new","x":1},`), 1)
@@ -121,6 +121,64 @@ func news(a, b splitReport) (n int) {
 	return n
 }
 
+// TestFrameOfProblems: problems that are handed on one by one make the bytes that a report
+// with all of them has.
+func TestFrameOfProblems(t *testing.T) {
+	around, err := frameReport([]byte(`{"cases":[],"reason":"\"problems\":[]","problems":[],"gate":"pass"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 700} {
+		elements := make([]string, n)
+		for i := range elements {
+			elements[i] = fmt.Sprintf("<%d>", i)
+		}
+		packed, err := around.packFrame(EncodeList(elements))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, err := inflate(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseFrame(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := json.Marshal(elements)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(back.Join()), `{"cases":[],"reason":"\"problems\":[]","problems":`+string(all)+`,"gate":"pass"}`; got != want {
+			t.Errorf("%d problems: the report is\n%.200s\nwant\n%.200s", n, got, want)
+		}
+	}
+	if _, err := around.packFrame(EncodeList([]brittle{1, -1})); !errors.Is(err, errBrittle) {
+		t.Errorf("a problem without JSON: %v, want %v", err, errBrittle)
+	}
+	none, err := frameReport([]byte(`{"cases":[],"problems":[{}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := none.packFrame(EncodeList([]string{"a"})); err == nil {
+		t.Error("a list that is not empty is taken for one that is")
+	}
+}
+
+// unpacked returns what is stored of the frame of a report.
+func unpacked(t *testing.T, s splitReport) []byte {
+	t.Helper()
+	packed, err := s.packFrame(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame, err := inflate(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return frame
+}
+
 // FuzzOf: whatever is stored as a report comes back.
 func FuzzOf(f *testing.F) {
 	for _, s := range []string{"", "{}", "null", `{"cases":[]}`, `{"cases":[1,2]}`, `{"cases":[`, `{"cases":["]`, `{"cases":[,]}`, `{"cases":[1]]`, `x"cases":[}],`, string(report(130, 3))} {
@@ -128,7 +186,7 @@ func FuzzOf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := cutReport(data)
-		back, err := parseFrame(s.Frame())
+		back, err := parseFrame(unpacked(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,11 +40,16 @@ func (l *Ledger) pack(ctx context.Context, r Run, all bool) (*packedReport, erro
 		if err != nil {
 			return nil, err
 		}
-		p.frame = deflate(around.Frame())
+		if p.frame, err = around.packFrame(r.Problems); err != nil {
+			return nil, err
+		}
 		return p, eachPiece(r.Cases, add)
 	}
 	split := cutReport(r.Report)
-	p.frame = deflate(split.Frame())
+	var err error
+	if p.frame, err = split.packFrame(nil); err != nil {
+		return nil, err
+	}
 	for _, piece := range split.Pieces {
 		if err := add(piece); err != nil {
 			return nil, err

@@ -23,8 +23,9 @@ type Run struct {
 	// Report is JSON.
 	Report json.RawMessage
 	// Cases, if set, returns the JSON of one case after the other, which are stored as
-	// the Report's list of cases, empty there. Reading leaves it nil.
-	Cases iter.Seq2[[]byte, error]
+	// the Report's list of cases, empty there. With it, Problems may return the ones of the
+	// list of problems. Reading leaves both nil.
+	Cases, Problems iter.Seq2[[]byte, error]
 }
 
 // Scope returns the scope that may be shown with a run: the entries that everybody may

@@ -20,29 +20,32 @@ func (b brittle) MarshalJSON() ([]byte, error) {
 }
 
 // TestEncoded: elements come in their order, up to the first that has no JSON, and
-// no further than the caller wants.
+// no further than the caller wants. A sequence can be read again.
 func TestEncoded(t *testing.T) {
 	for _, n := range []int{0, 1, 255, 256, 257, 3000} {
 		elements := make([]brittle, n)
 		for i := range elements {
 			elements[i] = brittle(i)
 		}
-		i := 0
-		for text, err := range EncodeCases(elements) {
-			if err != nil || string(text) != fmt.Sprint(i) {
-				t.Fatalf("element %d of %d is %s, %v", i, n, text, err)
+		list := EncodeList(elements)
+		for _, time := range []string{"first", "second"} {
+			i := 0
+			for text, err := range list {
+				if err != nil || string(text) != fmt.Sprint(i) {
+					t.Fatalf("element %d of %d is %s, %v", i, n, text, err)
+				}
+				i++
 			}
-			i++
-		}
-		if i != n {
-			t.Errorf("%d of %d elements", i, n)
+			if i != n {
+				t.Errorf("%d of %d elements at the %s reading", i, n, time)
+			}
 		}
 	}
 	elements := make([]brittle, 2000)
 	elements[700] = -1
 	n := 0
 	var failed error
-	for _, err := range EncodeCases(elements) {
+	for _, err := range EncodeList(elements) {
 		if n++; err != nil {
 			failed = err
 		}
@@ -50,7 +53,7 @@ func TestEncoded(t *testing.T) {
 	if n != 701 || !errors.Is(failed, errBrittle) {
 		t.Errorf("%d elements with the error %v, want 700 and then the error", n, failed)
 	}
-	for range EncodeCases(elements) {
+	for range EncodeList(elements) {
 		if n++; n == 800 {
 			break
 		}

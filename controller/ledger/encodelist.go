@@ -6,21 +6,22 @@ import (
 	"runtime"
 )
 
-// ahead is the number of elements that a processor encodes at a time.
+// encodeAhead is the number of elements that a processor encodes at a time.
 const encodeAhead = 256
 
-// EncodeCases yields the JSON of each element in order. All processors encode, each no more
+// EncodeList yields the JSON of each element in order. All processors encode, each no more
 // than a few hundred elements ahead of the caller. The first element that fails ends the
 // sequence with its error.
-func EncodeCases[T any](elements []T) iter.Seq2[[]byte, error] {
+func EncodeList[T any](elements []T) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		var encoding []chan encodedTexts
-		for len(elements) > 0 || len(encoding) > 0 {
-			for len(elements) > 0 && len(encoding) < runtime.GOMAXPROCS(0) {
-				n := min(encodeAhead, len(elements))
+		rest := elements // a sequence may be read again
+		for len(rest) > 0 || len(encoding) > 0 {
+			for len(rest) > 0 && len(encoding) < runtime.GOMAXPROCS(0) {
+				n := min(encodeAhead, len(rest))
 				done := make(chan encodedTexts, 1) // nobody receives from it if the caller stops
-				go func(chunk []T) { done <- encodeChunk(chunk) }(elements[:n])
-				encoding, elements = append(encoding, done), elements[n:]
+				go func(chunk []T) { done <- encodeChunk(chunk) }(rest[:n])
+				encoding, rest = append(encoding, done), rest[n:]
 			}
 			chunk := <-encoding[0]
 			encoding = encoding[1:]
