@@ -67,13 +67,13 @@ type CaseInfo struct {
 	Target string
 	// PerTarget says that the case is there once for each of several targets.
 	PerTarget bool
+	// AsksNothing says that the case has no demands on the answer, so that it passes
+	// with any answer.
+	AsksNothing bool `json:",omitempty"`
 	// Weight is the share of the case in its group's score, ≥ 0.
 	Weight float64
 	// Skip is the reason why the case is listed but not run; empty for an active case.
 	Skip string
-	// AsksNothing says that the case has no demands on the answer, so that it passes
-	// with any answer.
-	AsksNothing bool `json:",omitempty"`
 	// Trigger is the wanted reaction to the query of the case; empty for a case that is not
 	// a query of a trigger list.
 	Trigger Trigger `json:",omitempty"`
@@ -174,6 +174,8 @@ type Drive struct {
 	// TargetOpens makes the target speak first, without a message of the user. Messages
 	// is empty then.
 	TargetOpens bool
+	// CallsAnswer ends the conversation with the first reply: calls of tools are an answer.
+	CallsAnswer bool `json:",omitempty"`
 	// Openings replace Messages if a case has several: the sample of ordinal n begins with n mod len(Openings).
 	Openings [][]Message
 	// Script has the user's messages after the first reply, if the case fixes all of
@@ -189,8 +191,6 @@ type Drive struct {
 	Row json.RawMessage `json:",omitempty"`
 	// Given is the answer, if the case itself has it; nil asks the target for it.
 	Given *string `json:",omitempty"`
-	// CallsAnswer ends the conversation with the first reply: calls of tools are an answer.
-	CallsAnswer bool `json:",omitempty"`
 	// Simulation writes every further message of the user, and the first if Messages is
 	// empty. nil ends the conversation with the first answer, unless there is a Script.
 	Simulation *Simulation
@@ -264,14 +264,14 @@ type Policy struct {
 	Best bool `json:",omitempty"`
 	// Every passes the case only if each sample passes by itself, and none is an error.
 	Every bool `json:",omitempty"`
+	// Whole makes an attempt an error if one of its samples is an error.
+	Whole bool
 	// PassShare is the share of the samples that must pass, each by itself with all its
 	// attempts; 0 leaves the decision to the rules above and below. It takes the place of
 	// Best, Every and Whole, and of what more than half of the samples or each of them
 	// have to meet. Samples that ended in an error do not count, and others take their
 	// place.
 	PassShare float64 `json:",omitempty"`
-	// Whole makes an attempt an error if one of its samples is an error.
-	Whole bool
 	// Retry runs a case that failed again; nil takes its first result.
 	Retry *Retry
 	// Bands decide by the score of the case, unless a required criterion fails

@@ -76,10 +76,10 @@ type Rule struct {
 	// under AllOrNothing, of the required ones under SafetyGate. 0 means the
 	// full score under AllOrNothing.
 	Gate float64 `json:"gate,omitempty"`
-	// NonZero fails the case if the evaluator scores 0, whatever the others' scores.
-	NonZero bool `json:"non_zero,omitempty"`
 	// Floor fails the case if the evaluator scores below it.
 	Floor float64 `json:"floor,omitempty"`
+	// NonZero fails the case if the evaluator scores 0, whatever the others' scores.
+	NonZero bool `json:"non_zero,omitempty"`
 	// Zeroes makes the score of the case 0 if a demand of the evaluator does not hold.
 	Zeroes bool `json:"zeroes,omitempty"`
 	// Weightless makes the score of the case 0, since no evaluator of it has a weight, as
