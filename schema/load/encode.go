@@ -15,7 +15,7 @@ import (
 )
 
 // snapshotMagic begins the encoding and counts up when it changes.
-const snapshotMagic = "gavel-snapshot-3\n"
+const snapshotMagic = "gavel-snapshot-4\n"
 
 // errSnapshot says that bytes are not a snapshot of this version, or damaged.
 var errSnapshot = errors.New("decode a snapshot: the bytes are none of this version")
@@ -26,7 +26,7 @@ var errSnapshot = errors.New("decode a snapshot: the bytes are none of this vers
 func (s *Snapshot) Encode(out io.Writer) error {
 	w := writer{out: out}
 	w.Bytes = append(w.Bytes, snapshotMagic...)
-	// Rare values of many forms are JSON: problems and names.
+	// Rare values are JSON.
 	type named struct {
 		domain.Name
 		File string
@@ -36,17 +36,12 @@ func (s *Snapshot) Encode(out io.Writer) error {
 		names = append(names, named{name, file})
 	}
 	slices.SortFunc(names, func(a, b named) int { return strings.Compare(a.File+"\x00"+a.ID, b.File+"\x00"+b.ID) })
-	others := map[int][]schema.Problem{}
-	for i, r := range s.records {
-		if len(r.other) > 0 {
-			others[i] = r.other
-		}
-	}
-	rare, err := json.Marshal(rareParts[named]{s.problems, names, others, s.asked})
+	rare, err := json.Marshal(rareParts[named]{names, s.asked})
 	if err != nil {
 		return err
 	}
 	w.Text(string(rare))
+	w.problems(s.problems)
 	w.Number(len(s.inputs))
 	for _, set := range s.inputs {
 		w.Texts(set)
@@ -63,10 +58,8 @@ func (s *Snapshot) Encode(out io.Writer) error {
 }
 
 type rareParts[N any] struct {
-	Problems []schema.Problem
-	Names    []N
-	Others   map[int][]schema.Problem
-	Asked    []Callee
+	Names []N
+	Asked []Callee
 }
 
 // piece is how many bytes are written or summed up at a time.
@@ -109,6 +102,21 @@ const (
 	bitDerived // the key is the file's path from some byte on, without extension
 )
 
+func (w *writer) problems(list []schema.Problem) {
+	w.Number(len(list))
+	for i := range list {
+		p := &list[i]
+		w.Text(p.File)
+		w.Number(p.Line)
+		w.Number(p.Column)
+		w.Text(string(p.Severity))
+		w.Text(p.Rule)
+		w.Text(p.Message)
+		w.Text(p.Hint)
+		w.flush(piece)
+	}
+}
+
 func (w *writer) record(r *record) {
 	w.Text(r.file)
 	w.Text(r.dialect)
@@ -119,6 +127,7 @@ func (w *writer) record(r *record) {
 		flags = bitBad
 	}
 	w.Number(flags)
+	w.problems(r.other)
 	w.Texts(r.ids)
 	w.Number(len(r.needs))
 	for _, n := range r.needs {
@@ -157,7 +166,7 @@ func Decode(text string) (*Snapshot, error) {
 	if err := json.Unmarshal([]byte(r.Text()), &rare); err != nil {
 		return nil, errSnapshot
 	}
-	s := &Snapshot{problems: rare.Problems, asked: rare.Asked, names: make(map[domain.Name]string, len(rare.Names))}
+	s := &Snapshot{problems: r.problems(), asked: rare.Asked, names: make(map[domain.Name]string, len(rare.Names))}
 	for _, n := range rare.Names {
 		s.names[domain.Name{Root: n.Root, Kind: n.Kind, ID: n.ID}] = n.File
 	}
@@ -169,12 +178,6 @@ func Decode(text string) (*Snapshot, error) {
 	r.cases, r.ids = make([]caseRecord, 0, n), make([]string, 0, n)
 	for range n {
 		s.records = append(s.records, r.record())
-	}
-	for i, other := range rare.Others {
-		if i < 0 || i >= len(s.records) {
-			return nil, errSnapshot
-		}
-		s.records[i].other = other
 	}
 	for _, rec := range s.records {
 		r.Bad = r.Bad || rec.inputs >= len(s.inputs) || slices.ContainsFunc(rec.needs, func(n needRecord) bool { return n.asked >= len(s.asked) })
@@ -194,9 +197,26 @@ type reader struct {
 	needs []needRecord
 }
 
+// problems returns nil if there are none.
+func (r *reader) problems() []schema.Problem {
+	n := r.Count()
+	if n == 0 {
+		return nil
+	}
+	list := make([]schema.Problem, 0, n)
+	for range n {
+		list = append(list, schema.Problem{
+			Position: schema.Position{File: r.Text(), Line: r.Number(), Column: r.Number()},
+			Severity: schema.Severity(r.Text()), Rule: r.Text(), Message: r.Text(), Hint: r.Text(),
+		})
+	}
+	return list
+}
+
 func (r *reader) record() record {
 	rec := record{file: r.Text(), dialect: r.Text(), why: r.Text(), inputs: r.Number()}
 	rec.bad = r.Number()&bitBad != 0
+	rec.other = r.problems()
 	first := len(r.ids)
 	for range r.Count() {
 		r.ids = append(r.ids, r.Text())
