@@ -171,6 +171,14 @@ func (t treeFS) Lost() error {
 	return *t.lost.Load()
 }
 
+// Forget lets go of the objects that were read, whose memory is a multiple of small files.
+// Reading them again takes longer.
+func (t treeFS) Forget() {
+	t.repo.mu.Lock()
+	defer t.repo.mu.Unlock()
+	t.repo.cache.Clear()
+}
+
 // find walks down to name.
 func (t treeFS) find(op, name string) (entry, error) {
 	at := entry{Name: ".", Mode: filemode.Dir, Hash: t.root}

@@ -41,6 +41,31 @@ func TestFS(t *testing.T) {
 	}
 }
 
+// TestForget reads the same files after the cache was emptied.
+func TestForget(t *testing.T) {
+	b := newBuilder(t)
+	tree := b.tree(b.file("a.json", "{}"), b.folder("defs", b.file("one.yaml", "1")))
+	commit := b.commit(tree)
+	repo := b.open()
+	files, err := repo.FS(commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if text, err := fs.ReadFile(files, "defs/one.yaml"); err != nil || string(text) != "1" {
+			t.Fatalf("%q, %v", text, err)
+		}
+		if _, kept := repo.cache.Get(tree); !kept {
+			t.Error("the tree that was read is not in the cache, so that nothing is tested")
+		}
+		files.(treeFS).Forget()
+		if _, kept := repo.cache.Get(tree); kept {
+			t.Error("the tree is kept")
+		}
+		clear(repo.dirs)
+	}
+}
+
 func TestAbuseFSFollowsNothing(t *testing.T) {
 	b := newBuilder(t)
 	commit := b.commit(b.tree(

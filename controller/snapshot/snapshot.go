@@ -85,6 +85,9 @@ func (s Store) Commit(ctx context.Context, state State, notes Notes) (*load.Snap
 		if snapshot, err = load.Scan(ctx, state.FS, opts); err != nil {
 			return nil, fmt.Errorf("load the definitions of %s: %w", state.Commit, err)
 		}
+		if files, ok := state.FS.(interface{ Forget() }); ok {
+			files.Forget() // few are read again
+		}
 	}
 	if lacking := snapshot.Unnoted(); notes.Take != nil && len(lacking) > 0 {
 		change, err := snapshot.Update(ctx, state.FS, opts, lacking)
