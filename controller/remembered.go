@@ -354,9 +354,10 @@ func fill(row *plan.Row, e *plan.Entry) error {
 	if e.Digests.D != row.HeadDigests.D {
 		return errChanged
 	}
-	row.Head, row.HeadCase, row.HeadDigests = e.CaseInfo, e.Case, e.Digests
+	digests := e.Digests.Sharing(row.HeadDigests)
+	row.Head, row.HeadCase, row.HeadDigests = e.CaseInfo, e.Case, digests
 	if row.Base != nil && row.BaseCase == nil {
-		row.Base, row.BaseCase, row.BaseDigests = e.CaseInfo, e.Case, e.Digests
+		row.Base, row.BaseCase, row.BaseDigests = e.CaseInfo, e.Case, digests
 	}
 	return nil
 }

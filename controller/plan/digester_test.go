@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -30,5 +31,17 @@ func TestDigestTakesLittleMemory(t *testing.T) {
 	bare := testing.AllocsPerRun(200, func() { Digest(c, &env) })
 	if whole := testing.AllocsPerRun(200, func() { seal(parts(c, &env)) }); bare > whole*3/4 {
 		t.Errorf("digesting a case allocates %v times, and with all of its parts %v times; want at most three quarters", bare, whole)
+	}
+}
+
+// TestSharing takes the texts of equal digests, and leaves other digests as they are.
+func TestSharing(t *testing.T) {
+	one, other := Digests{E: "e", J: "j", D: strings.Clone("digest")}, Digests{E: "e", J: "j", D: strings.Clone("digest")}
+	if got := one.Sharing(other); got != one || unsafe.StringData(got.D) != unsafe.StringData(other.D) {
+		t.Errorf("equal digests are %v, or keep a text of their own", got)
+	}
+	other.J = "another"
+	if got := one.Sharing(other); got != one || unsafe.StringData(got.D) != unsafe.StringData(one.D) {
+		t.Errorf("digests of another case change %v to %v", one, got)
 	}
 }

@@ -105,6 +105,15 @@ type Digests struct {
 // Bare returns the digests without their inputs.
 func (d Digests) Bare() Digests { return Digests{E: d.E, J: d.J, D: d.D} }
 
+// Sharing returns the digests with the texts of equal other ones, which then keep no memory
+// of their own.
+func (d Digests) Sharing(other Digests) Digests {
+	if d.Bare() == other.Bare() {
+		d.E, d.J, d.D = other.E, other.J, other.D
+	}
+	return d
+}
+
 // Parts returns the named inputs of the digests, sorted by layer and name. It is nil
 // for digests that [Digest] did not create.
 func (d Digests) Parts() []Part {
