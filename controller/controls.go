@@ -89,7 +89,7 @@ func (e *execution) judgeControls(ctx context.Context, j *judging) {
 		if out, known := e.in.Head[rows[id].CaseID()]; known && out.Unrun == "" && out.Result.Verdict.Rank() >= 0 {
 			return false
 		}
-		e.in.Head[id] = report.Outcome{Unrun: report.NotRunPrefix + "the case has no verdict to compare with"}
+		e.in.Head[id] = &report.Outcome{Unrun: report.NotRunPrefix + "the case has no verdict to compare with"}
 		j.progress.leaveOut(1)
 		return true
 	}
@@ -105,7 +105,7 @@ func (e *execution) judgeControls(ctx context.Context, j *judging) {
 		}
 		if err != nil {
 			for _, job := range slices.Concat(s.head, s.base) {
-				e.in.Head[job.Case.ID()] = report.Outcome{Unrun: report.NotRunPrefix + err.Error()}
+				e.in.Head[job.Case.ID()] = &report.Outcome{Unrun: report.NotRunPrefix + err.Error()}
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func (e *execution) addUnasked() {
 			continue
 		}
 		if why := e.p.unaskable(r); why != "" {
-			e.in.Base[r.Base.ID()] = report.Outcome{Unrun: report.NotRunPrefix + why}
+			e.in.Base[r.Base.ID()] = &report.Outcome{Unrun: report.NotRunPrefix + why}
 		}
 	}
 }

@@ -46,12 +46,12 @@ func deploymentNotices(r deploymentRun) []report.Notice {
 		if a == nil {
 			a = &agent{}
 		}
-		switch reused, known := reusedOutcome(row, r.Input); {
+		switch reused := reusedOutcome(row, r.Input); {
 		case row.Action == plan.Run:
 			if a.changed == "" {
 				a.changed = changedInput(r.Config.Targets[row.Target], row.Reasons)
 			}
-		case known:
+		case reused != nil:
 			a.add(reused)
 		default:
 			continue
@@ -76,21 +76,21 @@ func deploymentNotices(r deploymentRun) []report.Notice {
 }
 
 // reusedOutcome returns a row's stored verdict, from either side if both are the same.
-func reusedOutcome(r plan.Row, in *report.Input) (report.Outcome, bool) {
+func reusedOutcome(r plan.Row, in *report.Input) *report.Outcome {
 	if r.Action != plan.Reuse {
-		return report.Outcome{}, false
+		return nil
 	}
-	if o, ok := in.Head[r.Head.ID()]; ok {
-		return o, o.Reused
+	out := in.Head[r.Head.ID()]
+	if out == nil && r.Base != nil {
+		out = in.Base[r.Base.ID()]
 	}
-	if r.Base == nil {
-		return report.Outcome{}, false
+	if out == nil || !out.Reused {
+		return nil
 	}
-	o, ok := in.Base[r.Base.ID()]
-	return o, ok && o.Reused
+	return out
 }
 
-func (a *agent) add(o report.Outcome) {
+func (a *agent) add(o *report.Outcome) {
 	if a.reused == 0 || o.Judged.Before(a.oldest) {
 		a.oldest = o.Judged
 	}

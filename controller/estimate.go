@@ -19,10 +19,10 @@ type Estimate struct {
 
 // Estimate returns the estimated effort of Execute.
 func (p *Prepared) Estimate() Estimate {
-	judged := map[string]report.Outcome{}
+	judged := map[string]*report.Outcome{}
 	for _, r := range p.Plan.Rows {
 		if _, ok := p.baseStored[r.BaseDigests.D]; ok && r.Base != nil {
-			judged[r.Base.ID()] = report.Outcome{}
+			judged[r.Base.ID()] = &report.Outcome{}
 		}
 	}
 	sum := p.left.Total

@@ -69,7 +69,7 @@ func (e *execution) withhold() {
 			reason = e.opts.Withhold(r)
 		}
 		if reason != "" {
-			e.in.Head[r.Head.ID()] = report.Outcome{Unrun: reason}
+			e.in.Head[r.Head.ID()] = &report.Outcome{Unrun: reason}
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (e *execution) withhold() {
 // lacksVerdict returns a function that reports whether a job, of either side, belongs
 // to a case without a verdict at head although it was tried or withheld: base would
 // have no counterpart. An error that may not come again is tried again later.
-func (p *Prepared) lacksVerdict(head map[string]report.Outcome) func(run.Job) bool {
+func (p *Prepared) lacksVerdict(head map[string]*report.Outcome) func(run.Job) bool {
 	lacking := map[*schema.Case]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil {
@@ -116,7 +116,7 @@ func (p *Prepared) headJob(r plan.Row) run.Job {
 // baseJobs returns the cases of base that head is compared with and that have no known
 // verdict. An agent that is unavailable in base's revision is not measured: only its
 // stored results count.
-func (p *Prepared) baseJobs(known map[string]report.Outcome) []run.Job {
+func (p *Prepared) baseJobs(known map[string]*report.Outcome) []run.Job {
 	if p.req.Base == nil || !p.req.Before.IsZero() {
 		return nil // only results known before count
 	}

@@ -48,8 +48,6 @@ type side struct {
 	// revisions is nil if agents have to run the commit of the side.
 	revisions *treeRevisions
 	trust     ledger.Trust
-	// outcomes are the side's outcomes for the report, by the ID of the case.
-	outcomes map[string]report.Outcome
 }
 
 // A jobBatch is a set of jobs of one side.
@@ -69,16 +67,16 @@ func (e *execution) newJudging() *judging {
 		ID: e.opts.ID, Repository: e.opts.Repository, PullRequest: e.opts.PullRequest, Base: p.Plan.Base, Head: p.Plan.Head, Started: p.req.Now(),
 	}
 	j.progress = observed{tell: e.opts.Observe, hide: p.redact(), step: Progress{Held: j.limiters.Held}}
-	j.head = e.side(confirm.Head, p.req.Head, e.in.Head)
+	j.head = e.side(confirm.Head, p.req.Head)
 	if p.req.Base != nil {
-		j.base = e.side(confirm.Base, *p.req.Base, e.in.Base)
+		j.base = e.side(confirm.Base, *p.req.Base)
 	}
 	return j
 }
 
-func (e *execution) side(is confirm.Side, c Checkout, outcomes map[string]report.Outcome) *side {
+func (e *execution) side(is confirm.Side, c Checkout) *side {
 	return &side{
-		Checkout: c, is: is, trust: e.p.trust(c), outcomes: outcomes, revisions: e.p.newTreeRevisions(c),
+		Checkout: c, is: is, trust: e.p.trust(c), revisions: e.p.newTreeRevisions(c),
 		roster: run.NewRoster(c.Config, func(t config.Target) (target.Target, error) { return e.host.Open(t, c) }),
 	}
 }
@@ -305,8 +303,12 @@ func (e *execution) collectAll(batches []jobBatch, outcomes [][]run.Outcome) (co
 // whether nothing is left for the next run.
 func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) {
 	complete = true
+	known := e.in.Head
+	if b.side.is == confirm.Base {
+		known = e.in.Base
+	}
 	for i, o := range outcomes {
-		out := report.Outcome{Result: o.Result, Usage: o.Spent, Saved: o.Saved, Effort: o.Effort, Duration: o.Duration, Unrun: o.Unrun, Failed: o.Fault.At, Retry: o.Fault.Retry}
+		out := &report.Outcome{Result: o.Result, Usage: o.Spent, Saved: o.Saved, Effort: o.Effort, Duration: o.Duration, Unrun: o.Unrun, Failed: o.Fault.At, Retry: o.Fault.Retry}
 		out.EffortUSD = run.EffortCost(o.Effort, b.side.Config.Targets[b.jobs[i].Target].Price)
 		if o.Stopped {
 			out.Unrun = o.Result.Reason
@@ -314,7 +316,7 @@ func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) 
 		if len(o.Transcripts) > 0 {
 			out.Transcript = &o.Transcripts[0]
 		}
-		b.side.outcomes[b.jobs[i].Case.ID()] = out
+		known[b.jobs[i].Case.ID()] = out
 		complete = complete && (b.side.is == confirm.Base || !o.Stopped && o.Unrun == "")
 		if o.Unrecorded {
 			e.unrecorded(o.Key)
@@ -326,7 +328,7 @@ func (e *execution) collect(b jobBatch, outcomes []run.Outcome) (complete bool) 
 // keepTranscript returns a function that reports whether the report may explain the
 // verdict of a job of head. It explains no passing case, except one with another
 // verdict at base under the same digests, which is known by now.
-func (p *Prepared) keepTranscript(base map[string]report.Outcome) func(run.Job, verdict.Result) bool {
+func (p *Prepared) keepTranscript(base map[string]*report.Outcome) func(run.Job, verdict.Result) bool {
 	other := map[string]bool{}
 	for _, r := range p.Plan.Rows {
 		if r.Base == nil || r.BaseDigests.D != r.HeadDigests.D {

@@ -22,7 +22,10 @@ func (e *execution) listSamples(ctx context.Context) error {
 	var rows []plan.Row
 	for _, r := range e.p.Plan.Rows {
 		lists := r.Head != nil && (e.opts.Results && r.Head.Traits().ListsSamples || lifted[r.Head.ID()])
-		if lists && e.outcomesOf(r)[r.Head.ID()].Result.Samples > 1 {
+		if !lists {
+			continue
+		}
+		if out := e.outcomeOf(r); out != nil && out.Result.Samples > 1 {
 			rows = append(rows, r)
 		}
 	}
@@ -31,7 +34,7 @@ func (e *execution) listSamples(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		outcomes, c := e.outcomesOf(r), cases[r.Head.ID()]
+		c := cases[r.Head.ID()]
 		if c == nil {
 			continue
 		}
@@ -39,17 +42,18 @@ func (e *execution) listSamples(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		out := outcomes[r.Head.ID()]
+		out := e.outcomeOf(r)
 		out.Samples = decideSamples(c, stored, out.Result.Samples)
-		outcomes[r.Head.ID()] = out
 	}
 	return nil
 }
 
-// outcomesOf returns the outcomes of the side at which a row of head was judged.
-func (e *execution) outcomesOf(r plan.Row) map[string]report.Outcome {
-	if _, atHead := e.in.Head[r.Head.ID()]; !atHead && r.ControlOf != "" {
-		return e.in.Base
+// outcomeOf returns the outcome of a row of head, from the side at which it was judged; nil
+// without one.
+func (e *execution) outcomeOf(r plan.Row) *report.Outcome {
+	id := r.Head.ID()
+	if out, atHead := e.in.Head[id]; atHead || r.ControlOf == "" {
+		return out
 	}
-	return e.in.Head
+	return e.in.Base[id]
 }

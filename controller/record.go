@@ -74,7 +74,7 @@ func (p *Prepared) storedJobs() []run.Job {
 
 // comparedJobs returns the cases of base that head is compared with and that had a
 // stored verdict before the run.
-func (p *Prepared) comparedJobs(known map[string]report.Outcome) []run.Job {
+func (p *Prepared) comparedJobs(known map[string]*report.Outcome) []run.Job {
 	var jobs []run.Job
 	for _, r := range p.Plan.Rows {
 		if r.Head == nil || r.BaseCase == nil || r.Base.Skip != "" || len(r.Reasons) == 0 {

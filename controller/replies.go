@@ -9,18 +9,17 @@ import (
 // stored reads one by its execution digest, or returns nil. An error comes from stored.
 func recallReplies(in *report.Input, stored func(digest string) (*verdict.Transcript, error)) error {
 	for _, row := range in.Plan.Rows {
-		if row.Base == nil || row.Head == nil || in.Head[row.Head.ID()].Transcript == nil {
+		if row.Base == nil || row.Head == nil {
 			continue
 		}
-		base, known := in.Base[row.Base.ID()]
-		if !known || base.Transcript != nil {
+		head, base := in.Head[row.Head.ID()], in.Base[row.Base.ID()]
+		if head == nil || head.Transcript == nil || base == nil || base.Transcript != nil {
 			continue
 		}
 		var err error
 		if base.Transcript, err = stored(row.BaseDigests.E); err != nil {
 			return err
 		}
-		in.Base[row.Base.ID()] = base
 	}
 	return nil
 }

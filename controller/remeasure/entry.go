@@ -108,7 +108,7 @@ func outcome(target string, r verdict.Result) confirm.Outcome {
 
 // firstOutcome converts a first measurement. Errors with the same text may have a cause
 // outside of the cases; numbers in the text may differ.
-func firstOutcome(target string, o report.Outcome) confirm.Outcome {
+func firstOutcome(target string, o *report.Outcome) confirm.Outcome {
 	out := outcome(target, o.Result)
 	out.Took = o.Duration
 	if o.Result.Verdict == verdict.Error {
@@ -383,34 +383,29 @@ func (c *Comparison) savedCalls(entries []*entry) int {
 
 // spend adds the cost of a rerun to the outcome of a side.
 func (e *entry) spend(c *Comparison, side confirm.Side, o run.Outcome) {
-	outcomes, id := e.side(c, side)
-	was, ok := outcomes[id]
-	if !ok {
-		return
+	if out := e.outcome(c, side); out != nil {
+		out.Usage, out.Duration = out.Usage.Add(o.Spent), out.Duration+o.Duration
 	}
-	was.Usage, was.Duration = was.Usage.Add(o.Spent), was.Duration+o.Duration
-	outcomes[id] = was
 }
 
 // replace replaces the first outcome by the outcome of a measurement.
 func (e *entry) replace(c *Comparison, side confirm.Side, o run.Outcome) {
-	outcomes, id := e.side(c, side)
 	cfg := c.HeadConfig
 	if side == confirm.Base {
 		cfg = c.BaseConfig
 	}
-	is := outcomes[id]
+	is := e.outcome(c, side)
 	is.EffortUSD = run.EffortCost(o.Effort, cfg.Targets[e.job(side).Target].Price)
 	is.Result, is.Effort, is.Reused, is.Transcript = o.Result, o.Effort, false, nil
 	if len(o.Transcripts) > 0 {
 		is.Transcript = &o.Transcripts[0]
 	}
-	outcomes[id] = is
 }
 
-func (e *entry) side(c *Comparison, side confirm.Side) (map[string]report.Outcome, string) {
+// outcome returns the outcome of a side; nil without one.
+func (e *entry) outcome(c *Comparison, side confirm.Side) *report.Outcome {
 	if side == confirm.Base {
-		return c.Base, e.row.Row.Base.ID()
+		return c.Base[e.row.Row.Base.ID()]
 	}
-	return c.Head, e.row.Row.Head.ID()
+	return c.Head[e.row.Row.Head.ID()]
 }

@@ -68,8 +68,8 @@ func TestOutcomesAreApart(t *testing.T) {
 				},
 				Head: run.Job{Case: one, Digests: is, Target: "bot"}, Base: &run.Job{Case: one, Digests: was, Target: "bot"},
 			}},
-			Head:       map[string]report.Outcome{one.ID(): {Result: verdict.Result{Verdict: verdict.Pass, Samples: 1}}},
-			Base:       map[string]report.Outcome{one.ID(): {Result: verdict.Result{Verdict: verdict.Error, Reason: "502 Bad Gateway"}, Failed: noon.Add(-tt.before)}},
+			Head:       map[string]*report.Outcome{one.ID(): {Result: verdict.Result{Verdict: verdict.Pass, Samples: 1}}},
+			Base:       map[string]*report.Outcome{one.ID(): {Result: verdict.Result{Verdict: verdict.Error, Reason: "502 Bad Gateway"}, Failed: noon.Add(-tt.before)}},
 			HeadConfig: cfg, BaseConfig: cfg, Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
 			Started: noon, Apart: tt.apart,
 		}

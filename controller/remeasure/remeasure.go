@@ -40,7 +40,7 @@ type Comparison struct {
 	Rows []Row
 	// Head and Base map IDs to the sides' first outcomes. The cost of reruns is added
 	// to them, and outcomes of an outage are replaced.
-	Head, Base map[string]report.Outcome
+	Head, Base map[string]*report.Outcome
 	// HeadConfig decides; base is measured with BaseConfig.
 	HeadConfig, BaseConfig *config.Config
 	// Limited says that the limits of the gate on scores are asked.

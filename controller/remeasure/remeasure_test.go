@@ -22,8 +22,8 @@ import (
 )
 
 // outcome is the outcome of a case that passes with a score.
-func outcome(score float64) report.Outcome {
-	return report.Outcome{Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}}
+func outcome(score float64) *report.Outcome {
+	return &report.Outcome{Result: verdict.Result{Verdict: verdict.Pass, Score: &score, Samples: 1}}
 }
 
 // turns compares four conversations of three turns each, whose scores moved together.
@@ -35,7 +35,7 @@ func turns(t *testing.T, label func(conversation, turn int) (name, target string
 		t.Fatal(problems)
 	}
 	c := remeasure.Comparison{
-		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{}, HeadConfig: cfg, BaseConfig: cfg,
+		Head: map[string]*report.Outcome{}, Base: map[string]*report.Outcome{}, HeadConfig: cfg, BaseConfig: cfg,
 		Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
 	}
 	for n := range 12 {
@@ -115,7 +115,7 @@ func TestGivenAnswersAreCertain(t *testing.T) {
 				},
 				Head: run.Job{Case: head, Digests: is, Target: "bot"}, Base: &run.Job{Case: base, Digests: was, Target: "bot"},
 			}},
-			Head: map[string]report.Outcome{head.ID(): failed}, Base: map[string]report.Outcome{base.ID(): outcome(1)},
+			Head: map[string]*report.Outcome{head.ID(): failed}, Base: map[string]*report.Outcome{base.ID(): outcome(1)},
 			HeadConfig: cfg, BaseConfig: cfg, Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
 		}
 		found, err := c.Decide(t.Context())
@@ -143,12 +143,12 @@ func got(t *testing.T, text string, cases []*schema.Case, change func(*remeasure
 		t.Fatal(problems)
 	}
 	c := &remeasure.Comparison{
-		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+		Head: map[string]*report.Outcome{}, Base: map[string]*report.Outcome{},
 		HeadConfig: cfg, BaseConfig: cfg, Required: func(string) bool { return false }, Ledger: ledgertest.Open(t, ledger.Config{}),
 	}
-	failed := outcome(0)
-	failed.Result.Verdict = verdict.Fail
 	for _, one := range cases {
+		failed := outcome(0)
+		failed.Result.Verdict = verdict.Fail
 		was, is := plan.Digests{E: one.Key + "e", J: one.Key + "j", D: one.Key + "d"}, plan.Digests{E: one.Key + "e2", J: one.Key + "j2", D: one.Key + "d2"}
 		c.Rows = append(c.Rows, remeasure.Row{
 			Row: &plan.Row{
@@ -256,18 +256,20 @@ func TestAnOutageOfABaseThatIsGone(t *testing.T) {
 	said := &verdict.Transcript{Messages: []schema.Message{{Role: schema.RoleAssistant, Content: "Sorry."}}}
 	asked := 0
 	_, _, err := got(t, "targets: {bot: {provider: openai, model: m}}\n", cases, func(c *remeasure.Comparison) {
-		failed := outcome(0)
-		failed.Result.Verdict, failed.Transcript = verdict.Fail, said
 		c.Started = time.UnixMilli(1000)
 		for i := range c.Rows {
 			c.Rows[i].Base.Case = nil
-			c.Base[cases[i].ID()], c.Head[cases[i].ID()] = failed, failed
+			for _, side := range []map[string]*report.Outcome{c.Base, c.Head} {
+				failed := outcome(0)
+				failed.Result.Verdict, failed.Transcript = verdict.Fail, said
+				side[cases[i].ID()] = failed
+			}
 		}
 		c.Measure = func(_ context.Context, jobs [2][]run.Job) (out [2][]run.Outcome, err error) {
 			asked += len(jobs[confirm.Base])
 			for side := range jobs {
-				for range jobs[side] {
-					out[side] = append(out[side], run.Outcome{Result: failed.Result})
+				for i := range jobs[side] {
+					out[side] = append(out[side], run.Outcome{Result: c.Head[jobs[side][i].Case.ID()].Result})
 				}
 			}
 			return out, nil

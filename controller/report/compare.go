@@ -67,7 +67,7 @@ type Input struct {
 	Controls []plan.Row
 	// Head maps head's case IDs to outcomes, Base maps base's. A missing case has no
 	// known verdict on that side.
-	Head, Base map[string]Outcome
+	Head, Base map[string]*Outcome
 	// Noise has the findings of reruns; nil if none were planned. Then every difference
 	// counts.
 	Noise *NoiseFindings
@@ -181,10 +181,10 @@ func (in *Input) pair(row *plan.Row) pair {
 		}
 	}
 	if active(row.Head) {
-		p.head = outcomeOf(in.Head, row.Head)
+		p.head = in.Head[row.Head.ID()]
 	}
 	if active(row.Base) {
-		p.base = outcomeOf(in.Base, row.Base)
+		p.base = in.Base[row.Base.ID()]
 	}
 	if p.shared() {
 		// One decision digest has one verdict, so each side stands for the other.
@@ -196,13 +196,6 @@ func (in *Input) pair(row *plan.Row) pair {
 		}
 	}
 	return p
-}
-
-func outcomeOf(outcomes map[string]Outcome, c *schema.CaseInfo) *Outcome {
-	if o, ok := outcomes[c.ID()]; ok {
-		return &o
-	}
-	return nil
 }
 
 // reused converts the other side's verdict for this side: the same, without any cost
@@ -277,7 +270,7 @@ func (in *Input) row(p pair) Row {
 	}
 	if p.base != nil {
 		if row.BaseError = p.base.Unrun; row.BaseError == "" {
-			row.BaseVerdict = &p.base.Result.Verdict
+			row.BaseVerdict = new(p.base.Result.Verdict)
 		}
 		if row.BaseVerdict != nil && *row.BaseVerdict == verdict.Error {
 			row.BaseError = p.base.Result.Reason
@@ -298,7 +291,7 @@ func (in *Input) row(p pair) Row {
 		row.PassShare = p.head.Result.PassShare
 		row.UnknownVersion = p.plan.Unversioned && !p.plan.Named
 		if p.plan.Unversioned && p.head.Reused && !p.head.Judged.IsZero() {
-			row.JudgedAt = &p.head.Judged
+			row.JudgedAt = new(p.head.Judged)
 		}
 	}
 	row.Calls, row.Tokens, row.CostUSD = spent.Calls, spent.Tokens(), spent.Cost()
@@ -350,7 +343,8 @@ func (row *Row) Shown(x *float64) string { return textfmt.OutOf(x, row.Scale()) 
 // Change formats the difference to base of a row that has both scores.
 func (row *Row) Change() string { return textfmt.Signed((*row.Score-*row.BaseScore)*row.Scale(), 2) }
 
-// judgement returns the verdict at head or, without one, the reason.
+// judgement returns the verdict at head or, without one, the reason. A pointer into the outcome
+// would keep all of it as long as the report.
 func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	skipped, failed := verdict.Skipped, verdict.Error
 	switch {
@@ -361,11 +355,11 @@ func (in *Input) judgement(p pair) (*verdict.Verdict, *string) {
 	case p.plan.Action == plan.Skip || p.plan.Head.Skip != "":
 		return &skipped, nil
 	case p.head != nil && p.head.Unrun != "":
-		return nil, &p.head.Unrun
+		return nil, new(p.head.Unrun)
 	case p.head != nil && p.head.Result.Verdict == verdict.Error:
-		return &failed, &p.head.Result.Reason
+		return &failed, new(p.head.Result.Reason)
 	case p.head != nil:
-		return &p.head.Result.Verdict, nil
+		return new(p.head.Result.Verdict), nil
 	case p.isDue() && in.NotRun == "":
 		why := "it was not run"
 		return nil, &why

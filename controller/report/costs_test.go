@@ -14,12 +14,11 @@ import (
 
 // taking gives a side of a case an effort: cents, tokens, and a second for each cent, over two
 // samples.
-func taking(outcomes map[string]report.Outcome, key string, cents, tokens float64) {
+func taking(outcomes map[string]*report.Outcome, key string, cents, tokens float64) {
 	o := outcomes[key]
 	usd := 2 * cents / 100
 	o.EffortUSD = &usd
 	o.Effort = &verdict.Effort{Samples: 2, Calls: 2, InputTokens: int64(2 * tokens), Latency: time.Duration(2 * cents * float64(time.Second)), Turns: 2, ToolCalls: 4}
-	outcomes[key] = o
 }
 
 // asked are cases that the change asks again, with what they took at base and at head in cents.
@@ -75,7 +74,6 @@ func TestCostsUnknown(t *testing.T) {
 	o := s.In.Base["math/1/c02"]
 	o.EffortUSD = nil
 	o.Effort.Untraced = true
-	s.In.Base["math/1/c02"] = o
 	got := report.Compare(s.In).Costs
 	if got.USD != nil || got.ToolCalls != nil || got.Tokens == nil || got.Cases != 4 {
 		t.Errorf("%+v", got)
@@ -99,9 +97,7 @@ func TestGateCosts(t *testing.T) {
 		return report.GateSettings{MaxCostRise: &most}
 	}
 	unpriced := func(s *reporttest.Scenario) {
-		o := s.In.Head["math/1/c00"]
-		o.EffortUSD = nil
-		s.In.Head["math/1/c00"] = o
+		s.In.Head["math/1/c00"].EffortUSD = nil
 	}
 	for _, tt := range []struct {
 		name       string
@@ -129,9 +125,7 @@ func TestGateCosts(t *testing.T) {
 		{"notice", one, more, report.GateSettings{MaxCostRise: number(.2), PassUnsure: true}, nil, report.GatePass, "cost may have risen by more than max_cost_rise 20 %"},
 		{"time", one, more, report.GateSettings{MaxTimeRise: number(.04)}, nil, report.GateFail, "time rose by 25 %"},
 		{"time of another day", one, more, report.GateSettings{MaxTimeRise: number(.04)}, func(s *reporttest.Scenario) {
-			o := s.In.Base["math/1/c00"]
-			o.Reused = true
-			s.In.Base["math/1/c00"] = o
+			s.In.Base["math/1/c00"].Reused = true
 		}, report.GateUndetermined, "max_time_rise 4 % is not decided: the time rose by 25 %, and base was measured earlier"},
 		{"tokens", []float64{.5, .5, .5}, one[:3], report.GateSettings{MaxTokensRise: number(.5)}, nil, report.GateFail, "tokens rose by 100 %, max_tokens_rise 50 %"},
 		{"selected", one, more, report.GateSettings{MaxCostRise: number(.04), Unasked: "only some cases are selected"}, nil, report.GatePass, "max_cost_rise 4 % is not asked, since only some cases are selected"},

@@ -13,7 +13,7 @@ import (
 // lifted returns an input with a case of a skill and its control for each pair of
 // outcomes.
 func lifted(outcomes [][2]*Outcome) Input {
-	in := Input{Plan: &plan.Plan{Head: "worktree"}, Head: map[string]Outcome{}, Gate: GateSettings{FailOn: FailOnAny}}
+	in := Input{Plan: &plan.Plan{Head: "worktree"}, Head: map[string]*Outcome{}, Gate: GateSettings{FailOn: FailOnAny}}
 	for i, sides := range outcomes {
 		key := "skills/a#" + string(rune('1'+i))
 		c := &schema.CaseInfo{Key: key, Dialect: schema.DialectSkill, Weight: 1, Labels: schema.Labels{Groups: []string{"skills/a"}}}
@@ -23,7 +23,7 @@ func lifted(outcomes [][2]*Outcome) Input {
 		in.Controls = append(in.Controls, plan.Row{Key: without.Key, ControlOf: key, Action: plan.Run, Head: &without, Samples: 1})
 		for side, id := range []string{c.ID(), without.ID()} {
 			if sides[side] != nil {
-				in.Head[id] = *sides[side]
+				in.Head[id] = sides[side]
 			}
 		}
 	}

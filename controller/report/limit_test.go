@@ -111,7 +111,7 @@ func TestInputLimits(t *testing.T) {
 			{Least: .9, Sum: 3, Weight: 3, Cases: []int{1, 2, 3, 4}}, {Least: -.1, Paired: true, Weight: 3, Cases: []int{2, 3, 4, 5}},
 		}},
 		{"one is accepted", func(s *reporttest.Scenario) {
-			s.In.Head["math/1/c03"] = report.Outcome{Result: verdict.Result{Verdict: verdict.Fail, Score: number(0)}}
+			s.In.Head["math/1/c03"] = &report.Outcome{Result: verdict.Result{Verdict: verdict.Fail, Score: number(0)}}
 			s.In.Commands = []report.Command{{Verb: report.CommandAccept, Cases: []string{"math/1/c03"}}}
 		}, []confirm.Limit{
 			{Least: .9, Sum: 3, Weight: 3, Cases: []int{1, 2, 4, 5}}, {Least: -.1, Paired: true, Weight: 3, Cases: []int{2, 4, 5, 6}},

@@ -79,7 +79,7 @@ func (l line) row() Row {
 func CompareResults(base, head *Report, why string) *Report {
 	d := &resultDiff{in: Input{
 		Run: head.Run, ConfigDigest: head.ConfigDigest, Plan: &plan.Plan{Base: name(base), Head: name(head)},
-		Head: map[string]Outcome{}, Base: map[string]Outcome{}, Gate: GateSettings{Once: true},
+		Head: map[string]*Outcome{}, Base: map[string]*Outcome{}, Gate: GateSettings{Once: true},
 	}, place: map[string]int{}}
 	before := map[string]*Row{}
 	for i := range base.Cases {
@@ -144,15 +144,14 @@ func (d *resultDiff) add(base, head *Row) {
 	if base != nil && head != nil && base.Digest+head.Digest == "" && !same(base.Verdict, head.Verdict) {
 		row.HeadDigests = plan.Digests{J: "unknown", D: "unknown"} // the file of another tool has none
 	}
-	before, known := outcome(base)
-	after, judged := outcome(head)
-	if known {
+	before, after := outcome(base), outcome(head)
+	if before != nil {
 		d.in.Base[row.Base.ID()] = before
 	}
 	switch {
 	case head == nil:
 		row.Action = plan.Removed
-	case judged:
+	case after != nil:
 		d.in.Head[row.Head.ID()] = after
 		d.compare(row, base, head)
 		d.control(head)
@@ -172,7 +171,7 @@ func (d *resultDiff) control(head *Row) {
 	without.Key = plan.ControlKey(head.Key)
 	row := plan.Row{Key: without.Key, Dialect: head.Dialect, Target: head.Target, ControlOf: head.Key, Action: plan.Reuse, Samples: 1}
 	row.Head, row.HeadDigests = info(&without)
-	if out, judged := outcome(&without); judged {
+	if out := outcome(&without); out != nil {
 		d.in.Head[row.Head.ID()] = out
 		d.in.Controls = append(d.in.Controls, row)
 	}
@@ -215,19 +214,19 @@ func info(row *Row) (*schema.CaseInfo, plan.Digests) {
 	return c, plan.Digests{J: row.Digest, D: row.Digest}
 }
 
-// outcome rebuilds an outcome from a row; false if it was not judged.
-func outcome(row *Row) (o Outcome, ok bool) {
+// outcome rebuilds an outcome from a row; nil if it was not judged.
+func outcome(row *Row) *Outcome {
 	if row == nil || row.Verdict == nil && row.Error == nil {
-		return o, false
+		return nil
 	}
-	o.Reused = true
+	o := &Outcome{Reused: true}
 	if row.Result != nil {
 		o.Samples, o.Effort = row.Result.Samples, row.Result.Effort
 	}
 	if row.Verdict == nil {
 		o.Result = verdict.Result{Verdict: verdict.Error, Reason: *row.Error}
-		return o, true
+		return o
 	}
 	o.Result = verdict.Result{Verdict: *row.Verdict, Score: row.Score, Samples: row.Samples, Reason: row.VerdictReason, NoThreshold: row.NoThreshold, PassShare: row.PassShare}
-	return o, true
+	return o
 }

@@ -44,9 +44,7 @@ func TestTokensOfTargetChanges(t *testing.T) {
 	s := asked([]float64{1, 1}, []float64{1, 1})
 	for key, o := range s.In.Head {
 		taking(s.In.Head, key, 1, 40) // of 100 at base
-		o = s.In.Head[key]
 		o.Usage = verdict.Usage{Calls: 9, InputTokens: 5000}
-		s.In.Head[key] = o
 	}
 	s.In.Config.Targets = &report.TargetChanges{Judged: []report.TargetChange{{Says: "model old → new"}}}
 	if got, want := report.Compare(s.In).TargetChanges.Line(), "model old → new: no verdict changed, tokens −60 %"; got != want {

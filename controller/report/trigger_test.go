@@ -14,7 +14,7 @@ import (
 // TestTriggers counts the queries of each skill, at head by what is wanted, and the
 // ones without a verdict. Other cases count for nothing, and no query asks for a pass share.
 func TestTriggers(t *testing.T) {
-	in := Input{Plan: &plan.Plan{Base: "b", Head: "worktree"}, Head: map[string]Outcome{}, Base: map[string]Outcome{}, Gate: GateSettings{FailOn: FailOnAny}}
+	in := Input{Plan: &plan.Plan{Base: "b", Head: "worktree"}, Head: map[string]*Outcome{}, Base: map[string]*Outcome{}, Gate: GateSettings{FailOn: FailOnAny}}
 	score := 1.0
 	add := func(skill string, trigger schema.Trigger, base, head verdict.Verdict) {
 		c := &schema.CaseInfo{Key: fmt.Sprintf("%s/triggers#%d", skill, len(in.Plan.Rows)), Dialect: schema.DialectSkill, Weight: 1, Trigger: trigger, Labels: schema.Labels{Groups: []string{skill}}}
@@ -22,9 +22,9 @@ func TestTriggers(t *testing.T) {
 		if head == "" {
 			row.Head, row.Action = nil, plan.Removed
 		} else {
-			in.Head[c.ID()] = Outcome{Result: verdict.Result{Verdict: head, Score: &score, PassShare: &verdict.PassShare{PassK: []float64{1}}}}
+			in.Head[c.ID()] = &Outcome{Result: verdict.Result{Verdict: head, Score: &score, PassShare: &verdict.PassShare{PassK: []float64{1}}}}
 		}
-		in.Base[c.ID()] = Outcome{Result: verdict.Result{Verdict: base, Score: &score}}
+		in.Base[c.ID()] = &Outcome{Result: verdict.Result{Verdict: base, Score: &score}}
 		in.Plan.Rows = append(in.Plan.Rows, row)
 	}
 	for i := range 10 {

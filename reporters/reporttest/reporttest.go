@@ -49,7 +49,7 @@ func New() *Scenario {
 	return &Scenario{report.Input{
 		Run:  "run-1",
 		Plan: &plan.Plan{Base: baseSHA, Head: headSHA},
-		Head: map[string]report.Outcome{}, Base: map[string]report.Outcome{},
+		Head: map[string]*report.Outcome{}, Base: map[string]*report.Outcome{},
 		Duration: 134 * time.Second, ConfigDigest: "a41c0de5b2",
 	}}
 }
@@ -68,8 +68,8 @@ func caseOf(key string, s *Side) (*schema.CaseInfo, *schema.Case) {
 	return &c.CaseInfo, c
 }
 
-func (s *Side) outcome() report.Outcome {
-	o := report.Outcome{Usage: s.Usage, Result: verdict.Result{
+func (s *Side) outcome() *report.Outcome {
+	o := &report.Outcome{Usage: s.Usage, Result: verdict.Result{
 		Verdict: s.Verdict, Samples: 1, Reason: s.Reason,
 		Evaluators: []verdict.EvaluatorResult{{Name: "keyword", Criteria: s.Criteria}},
 	}}
@@ -412,7 +412,7 @@ func Superseded() *Scenario {
 	s.Add("support/3/refund_window", base, head, why)
 	for _, key := range []string{"support/3/returns_abroad", "support/3/warranty"} {
 		s.Add(key, Pass(1), &Side{}, why)
-		s.In.Head[key] = report.Outcome{Unrun: "not run: another head came"}
+		s.In.Head[key] = &report.Outcome{Unrun: "not run: another head came"}
 	}
 	return s
 }
@@ -506,10 +506,9 @@ func Costlier() *Scenario {
 		key := fmt.Sprintf("math/1/c%d", i)
 		row := s.Add(key, Pass(1), Pass(1), prompt("test_definitions/math/domain.json"))
 		row.BaseDigests.E, row.HeadDigests.E = "base "+key, "head "+key
-		for outcomes, took := range map[*map[string]report.Outcome]*report.Outcome{&s.In.Base: taking(1, 900), &s.In.Head: taking(head, 1000)} {
+		for outcomes, took := range map[*map[string]*report.Outcome]*report.Outcome{&s.In.Base: taking(1, 900), &s.In.Head: taking(head, 1000)} {
 			o := (*outcomes)[key]
 			o.Effort, o.EffortUSD = took.Effort, took.EffortUSD
-			(*outcomes)[key] = o
 		}
 	}
 	s.Same("sql/1", 6, 1)
