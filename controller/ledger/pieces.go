@@ -137,8 +137,8 @@ func (s splitReport) Join() []byte {
 }
 
 // packFrame compresses the report without its pieces, and with the problems, unless they are
-// nil, in its empty list of problems. What [inflate] returns is for [parseFrame]. The error is
-// the first of problems, or says that the report has no such list.
+// nil, in its empty list of problems. [parseFrame] reads it after [inflate]. The error is the
+// first of problems, or says that the report has no such list.
 func (s splitReport) packFrame(problems iter.Seq2[[]byte, error]) ([]byte, error) {
 	p := newPacker()
 	_, _ = fmt.Fprintf(p, "%d\n", len(s.Before))
