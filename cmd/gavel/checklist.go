@@ -88,9 +88,9 @@ type checkedDatabase struct {
 	Fault error
 }
 
-// lookAtDatabase checks a database and its queue. It writes nothing. maker is the
-// command that creates missing tables, such as the server.
-func lookAtDatabase(ctx context.Context, url, maker string) checkedDatabase {
+// lookAtDatabase checks a database, its queue and the clock now. It writes nothing. maker is
+// the command that creates missing tables, such as the server.
+func lookAtDatabase(ctx context.Context, url, maker string, now func() time.Time) checkedDatabase {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	pending, err := postgres.Pending(ctx, url)
@@ -102,6 +102,10 @@ func lookAtDatabase(ctx context.Context, url, maker string) checkedDatabase {
 		database.Message = maker + " makes its tables, or brings them up to date, when it starts"
 	}
 	out := checkedDatabase{Findings: []serve.Finding{database}}
+	ahead, err := postgres.Ahead(ctx, url, now)
+	if problem := clockProblem(ahead); err == nil && problem != "" {
+		out.Findings = append(out.Findings, serve.Finding{What: "the clock", State: serve.StateMissing, Message: problem})
+	}
 	q, err := queue.Open(ctx, url)
 	if err != nil {
 		out.Fault = err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -108,7 +109,7 @@ func tryListen(ctx context.Context, address string) error {
 
 // checkDatabase checks the database and its workers. It writes nothing.
 func (s *server) checkDatabase(ctx context.Context) []serve.Finding {
-	found := lookAtDatabase(ctx, s.database, "the server")
+	found := lookAtDatabase(ctx, s.database, "the server", time.Now)
 	if s.here || found.Findings[0].State == serve.StateMissing {
 		return found.Findings
 	}

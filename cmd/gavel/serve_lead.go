@@ -67,6 +67,7 @@ func (s *server) while(ctx context.Context, lead *postgres.Lead) error {
 		case <-inner.Done():
 		}
 	}()
+	logClock(inner, s.log, s.database)
 	err := s.serveLedger(inner, ledger.Config{Path: s.database})
 	if gave := lead.GiveUp(); context.Cause(inner) == nil || ctx.Err() != nil {
 		err = errors.Join(err, gave)

@@ -98,6 +98,7 @@ func (w *workerProcess) run(ctx context.Context) error {
 		return err
 	}
 	defer q.Close()
+	logClock(ctx, w.log, url)
 	limiters := limit.Shared()
 	judge := worker.New(worker.Config{
 		Limiters: limiters,

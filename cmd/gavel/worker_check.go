@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/gavel-evals/gavel/controller/config"
 	"github.com/gavel-evals/gavel/controller/serve"
@@ -21,7 +22,7 @@ func (w *workerProcess) check(ctx context.Context) error {
 		return err
 	}
 	list := newChecklist(w.App, func(text string) string { return w.Secrets.Text(w.operator.Redact(text)) })
-	for _, f := range lookAtDatabase(ctx, url, "the worker").Findings {
+	for _, f := range lookAtDatabase(ctx, url, "the worker", time.Now).Findings {
 		list.Say("", f)
 	}
 	list.Say("", checkFinding("the folder "+w.file.Data, serve.CheckFolder(w.file.Data)))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
@@ -200,6 +201,31 @@ func TestServeCheckOfADatabase(t *testing.T) {
 	}
 	j.env[databaseVariable] = "mysql://db/gavel"
 	check(exitUsage, "")
+}
+
+// TestClockOfADatabase: a check names a clock that is too far from the database's.
+func TestClockOfADatabase(t *testing.T) {
+	url := postgrestest.URL(t)
+	for _, tt := range []struct {
+		ahead time.Duration
+		want  string
+	}{
+		{0, ""},
+		{time.Second, ""},
+		{time.Minute, "it is 1m0s ahead of the database's"},
+		{-10 * time.Second, "it is 10s behind the database's"},
+	} {
+		found := lookAtDatabase(t.Context(), url, "the server", func() time.Time { return time.Now().Add(tt.ahead) })
+		got := ""
+		for _, f := range found.Findings {
+			if f.What == "the clock" {
+				got = f.Message
+			}
+		}
+		if found.Fault != nil || (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%v ahead: %q (%v), want %q", tt.ahead, got, found.Fault, tt.want)
+		}
+	}
 }
 
 // TestProgramsAreRunByWorkers from git objects, in a sandbox of the worker.
