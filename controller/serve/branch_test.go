@@ -143,3 +143,21 @@ func TestABranchThatNobodyJudged(t *testing.T) {
 		t.Errorf("after a commit that changes nothing %q was asked: %s", w.agent.asked, said)
 	}
 }
+
+// TestABranchThatIsRestored: a pull request without its base branch says so, and is judged
+// when the branch is there again, which changes nothing of the pull request.
+func TestABranchThatIsRestored(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.pull("two", forgetest.Pull{BaseRef: "dev"})
+	w.start()
+	w.idle()
+	if got, says := w.states("two"), w.says("two"); got != "error error" || !strings.Contains(says, "the branch dev is gone") {
+		t.Errorf("without its base branch it is %q and says %q", got, says)
+	}
+	w.writesNothing(func() { w.poll(); w.idle() })
+	w.move("refs/heads/dev", "main")
+	w.poll()
+	w.idle()
+	w.want("two", "success failure")
+}

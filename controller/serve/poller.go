@@ -224,6 +224,7 @@ func (p *poller) pollBranches(ctx context.Context, repo *repository) error {
 			p.loop.Add(Key{Repository: repo.id, Kind: Rules, Ref: branch})
 		}
 	}
+	p.worker.restored(repo.id, tips)
 	maps.DeleteFunc(tips, func(branch, _ string) bool { return !repo.follows(branch) })
 	for branch, tip := range tips {
 		if repo.tips[branch] != tip {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gavel-evals/gavel/controller/forge"
+	"github.com/gavel-evals/gavel/controller/gitrepo"
 	"github.com/gavel-evals/gavel/controller/ledger"
 	"github.com/gavel-evals/gavel/controller/reconcile"
 	"github.com/gavel-evals/gavel/controller/report"
@@ -30,6 +32,9 @@ type worker struct {
 	// labels are the newest labels that ask for a run and were not looked at yet:
 	// *forge.Labeled by Key. They are lost with the process, as any hint is.
 	labels sync.Map
+	// lacking are the branches that pull requests could not be judged without: names by Key.
+	// After a restart all pull requests are looked at.
+	lacking sync.Map
 
 	mu sync.Mutex
 	// The fields below are guarded by mu.
@@ -163,6 +168,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 		return errors.Join(w.state.RemovePending(late, entry), ctx.Err())
 	}
 	if hindered, ok := errors.AsType[*review.HinderedError](err); ok {
+		w.noteLacking(key, hindered)
 		w.cfg.Observer.Log(w.registry.keyName(key), fmt.Sprintf("%.7s: %s (%v)", r.Head(), hindered.Reason, hindered))
 		return w.state.RemovePending(late, entry)
 	}
@@ -170,6 +176,28 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 		return err // the sweep settles what stays pending if nobody comes back to it
 	}
 	return w.state.RemovePending(late, entry)
+}
+
+// noteLacking notes the branch that a pull request cannot be judged without, if it is that.
+func (w *worker) noteLacking(key Key, err error) {
+	missing, ok := errors.AsType[*gitrepo.MissingRefError](err)
+	if !ok {
+		return
+	}
+	if branch, ok := strings.CutPrefix(missing.Ref, "refs/heads/"); ok {
+		w.lacking.Store(key, branch)
+	}
+}
+
+// restored makes the pull requests of a repository due whose branch is there again.
+func (w *worker) restored(repository int64, tips map[string]string) {
+	w.lacking.Range(func(k, branch any) bool {
+		if key := k.(Key); key.Repository == repository && tips[branch.(string)] != "" {
+			w.lacking.Delete(key)
+			w.loop.AddIfIdle(key)
+		}
+		return true
+	})
 }
 
 // judged counts a report, unless it was known before.
