@@ -235,10 +235,21 @@ func (l *poll) commands(taken []ledger.Command) Commands {
 	return out
 }
 
-// active returns the quarantines that have not ended.
+// active returns the quarantines that have not ended. The last one of a case counts, also once
+// it has ended.
 func (d *Inbox) active(quarantines []ledger.Command) (found []report.Command) {
+	ended := map[string]bool{} // by case, of the last one
+	isOver := func(c ledger.Command) bool {
+		e, _ := report.ParseQuarantine(c.Argument)
+		return e.Ended(d.cfg.Now())
+	}
 	for _, c := range quarantines {
-		if e, _ := report.ParseQuarantine(c.Argument); !e.Ended(d.cfg.Now()) {
+		for _, name := range c.Cases {
+			ended[name] = isOver(c)
+		}
+	}
+	for _, c := range quarantines {
+		if !isOver(c) && slices.ContainsFunc(c.Cases, func(name string) bool { return !ended[name] }) {
 			found = append(found, followed(c))
 		}
 	}

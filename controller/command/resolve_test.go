@@ -298,3 +298,31 @@ func TestIsUnseen(t *testing.T) {
 		}
 	}
 }
+
+// TestActive: of the quarantines of a case the last one counts, so that an earlier one does not
+// come back when a shorter one has ended.
+func TestActive(t *testing.T) {
+	quarantine := func(comment int64, name, until string) ledger.Command {
+		return ledger.Command{Comment: comment, Verb: Quarantine, Cases: []string{name}, Argument: until + " slow"}
+	}
+	given := []ledger.Command{
+		quarantine(1, "a", "2026-12-31"), quarantine(2, "b", "2026-12-31"), quarantine(3, "a @ small", "2026-12-31"), quarantine(4, "a", "2026-03-31"),
+	}
+	for _, tt := range []struct {
+		day  string
+		want []int64
+	}{{"2026-03-31", []int64{1, 2, 3, 4}}, {"2026-04-01", []int64{2, 3}}, {"2027-01-01", nil}} {
+		now, err := time.Parse(time.DateOnly, tt.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &Inbox{cfg: Config{Now: func() time.Time { return now }}}
+		var got []int64
+		for _, c := range d.active(given) {
+			got = append(got, c.CommentID)
+		}
+		if diff := gocmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("on %s (-want +got):\n%s", tt.day, diff)
+		}
+	}
+}
