@@ -35,7 +35,12 @@ func newReader(t *testing.T, files map[string]string) *reader {
 // newReaderOf is newReader for pages with commits.
 func newReaderOf(t *testing.T, files map[string]string, committer Committer) *reader {
 	t.Helper()
-	dir := writeFiles(t, files)
+	return readerOf(t, writeFiles(t, files), committer)
+}
+
+// readerOf is newReaderOf for a folder.
+func readerOf(t *testing.T, dir string, committer Committer) *reader {
+	t.Helper()
 	mux := http.NewServeMux()
 	New(Config{
 		Committer: committer,

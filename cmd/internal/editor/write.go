@@ -412,8 +412,11 @@ var notKept = []string{"domain_id", "level", "path", "version", "tests", "tools"
 var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
 
 // textOf returns the file of a definition. A JSON file that stays keeps every byte that is not
-// part of a changed field.
+// part of a changed field. A level without settings has no file.
 func (s *Store) textOf(kind string, entry Entry, old *Entry) ([]byte, error) {
+	if kind == kindLevel && len(storedFields(entry.Fields)) == 0 {
+		return nil, nil
+	}
 	whole, err := fileText(kind, entry.Fields)
 	if err != nil || old == nil || old.File != entry.File || !strings.HasSuffix(old.File, ".json") {
 		return whole, err
