@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -92,7 +93,15 @@ type agentTurn struct {
 	Usage    agentUsage                 `json:"usage"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
 	Revision string                     `json:"revision"`
+	// Error says that the agent failed, whatever the messages are.
+	Error json.RawMessage `json:"error"`
 }
+
+// A failedError is an error that an agent reports in its reply.
+type failedError string
+
+// Error quotes it.
+func (e failedError) Error() string { return "the agent answered with an error: " + string(e) }
 
 type agentMessage struct {
 	Role       string          `json:"role"`
@@ -128,7 +137,7 @@ func hasMessages(data []byte) bool {
 	return json.Unmarshal(data, &probe) == nil && probe.Messages != nil
 }
 
-// agentReply reads `{messages, model?, usage?, metadata?}`. The revision that the agent
+// agentReply reads `{messages, model?, usage?, metadata?, error?}`. The revision that the agent
 // runs is metadata.revision, or else revision next to it; metadata.end is true when the
 // conversation is over; metadata.system_prompt and metadata.tools describe the agent's
 // input.
@@ -153,6 +162,9 @@ func agentReply(data []byte) (Reply, error) {
 			InputTokens:  max(cmp.Or(in.Usage.InputTokens, in.Usage.PromptTokens), 0),
 			OutputTokens: max(cmp.Or(in.Usage.OutputTokens, in.Usage.CompletionTokens), 0),
 		},
+	}
+	if failed := httpagent.ErrorText(in.Error); failed != "" && (in.Messages != nil || reply.End) {
+		return Reply{}, failedError(failed)
 	}
 	if len(in.Messages) == 0 && !reply.End {
 		return Reply{}, errors.New("the reply has no messages")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/gavel-evals/gavel/controller/config"
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -57,6 +58,9 @@ func (a *anthropicModel) askMessages(ctx context.Context, req Request) (Reply, e
 	blocks := res.Blocks()
 	if len(blocks) == 0 && res.StopReason == "" {
 		return Reply{}, a.fail(Error{Retry: true, Message: "the reply has no content: " + string(body)})
+	}
+	if failed := httpagent.ErrorText(res.Error); failed != "" {
+		return Reply{}, a.fail(Error{Retry: true, Message: "the reply has an error: " + failed})
 	}
 	messages, err := a.message(req, readContent(&res, blocks))
 	if err != nil {

@@ -1,6 +1,10 @@
 package target
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/gavel-evals/gavel/controller/target/httpagent"
+)
 
 // A chatRequestBody is a request of OpenAI's Chat Completions API.
 type chatRequestBody struct {
@@ -72,7 +76,9 @@ type chatFormatBody struct {
 type chatReplyBody struct {
 	Model   looseText    `json:"model"`
 	Choices []chatChoice `json:"choices"`
-	Usage   struct {
+	// Error is of gateways whose provider failed in the middle of a reply.
+	Error json.RawMessage `json:"error"`
+	Usage struct {
 		Prompt     wireCount `json:"prompt_tokens"`
 		Completion wireCount `json:"completion_tokens"`
 		Total      wireCount `json:"total_tokens"`
@@ -91,5 +97,21 @@ type chatChoice struct {
 		ReasoningContent looseText  `json:"reasoning_content"`
 		ToolCalls        []chatCall `json:"tool_calls"`
 	} `json:"message"`
-	FinishReason looseText `json:"finish_reason"`
+	FinishReason looseText       `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"`
+}
+
+// failure returns the error that the provider had; empty for none.
+func (r *chatReplyBody) failure() string {
+	failed := httpagent.ErrorText(r.Error)
+	if len(r.Choices) == 0 {
+		return failed
+	}
+	if choice := r.Choices[0]; failed == "" {
+		failed = httpagent.ErrorText(choice.Error)
+		if failed == "" && finishReason(choice.FinishReason) == "error" {
+			failed = "finish_reason is error"
+		}
+	}
+	return failed
 }

@@ -156,6 +156,9 @@ func (h *httpAgent) body(req Request, with httpagent.Conversation) (io.Reader, e
 // read reads a reply by the contract or the paths.
 func (h *httpAgent) read(contentType string, data []byte, req Request) (Reply, error) {
 	if !h.codec.HasReply() {
+		if failed := httpagent.StreamError("messages", contentType, data); failed != "" {
+			return Reply{}, failedError(failed)
+		}
 		return agentReply(httpagent.LastWith("messages", contentType, data))
 	}
 	a, err := h.codec.Decode(contentType, data)

@@ -87,6 +87,8 @@ func (t messagesTool) MarshalJSON() ([]byte, error) {
 // A messagesReply is an answer of Anthropic's Messages API.
 type messagesReply struct {
 	Model looseText `json:"model"`
+	// Error is of a gateway whose provider failed.
+	Error json.RawMessage `json:"error"`
 	// wireContent is the blocks as they came; Blocks reads them.
 	Content     json.RawMessage `json:"content"`
 	StopReason  looseText       `json:"stop_reason"`

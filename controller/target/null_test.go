@@ -8,10 +8,9 @@ import (
 	"github.com/gavel-evals/gavel/controller/verdict"
 )
 
-// TestNullIsNoAnswer: in every form of replies, null in the place of an answer is an error,
-// an empty text is an answer, and null next to a call or in a reply that was cut off is
-// none of the two.
-func TestNullIsNoAnswer(t *testing.T) {
+// replyForms has a target for each form of replies, which answers with a reply.
+func replyForms(t *testing.T) map[string]func(reply string) Target {
+	t.Helper()
 	own := func(cfg config.Target, reply string) Target {
 		srv, env := serve(t, status(200, reply, "Content-Type", "application/json"))
 		if cfg.URL, cfg.BaseURL = "", srv.URL; cfg.Provider == "http" {
@@ -23,7 +22,7 @@ func TestNullIsNoAnswer(t *testing.T) {
 	model := func(provider, api string) func(string) Target {
 		return func(reply string) Target { return own(config.Target{Provider: provider, API: api}, reply) }
 	}
-	forms := map[string]func(reply string) Target{
+	return map[string]func(reply string) Target{
 		"chat": model("openai", ""), "responses": model("openai", "responses"), "anthropic": model("anthropic", ""), "http": model("http", ""),
 		"gemini": func(reply string) Target { return geminiTarget(t, config.Target{}, status(200, reply)) },
 		"http with reply": func(reply string) Target {
@@ -32,6 +31,13 @@ func TestNullIsNoAnswer(t *testing.T) {
 		},
 		"command": func(reply string) Target { return shell(t, "cat >/dev/null; cat <<'END'\n"+reply+"\nEND") },
 	}
+}
+
+// TestNullIsNoAnswer: in every form of replies, null in the place of an answer is an error,
+// an empty text is an answer, and null next to a call or in a reply that was cut off is
+// none of the two.
+func TestNullIsNoAnswer(t *testing.T) {
+	forms := replyForms(t)
 	for _, tt := range []struct {
 		form, reply string
 		isNull      bool

@@ -25,6 +25,9 @@ func (o *openAI) askChat(ctx context.Context, req Request) (Reply, error) {
 		// Gateways answer so when the provider behind them failed.
 		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has no choices: " + string(body)})
 	}
+	if failed := res.failure(); failed != "" {
+		return Reply{}, o.fail(Error{Retry: true, Message: "the reply has an error: " + failed})
+	}
 	choice := res.Choices[0]
 	a := answer{isAbsent: choice.Message.Content == nil, refusal: string(choice.Message.Refusal), cut: string(choice.FinishReason)}
 	if !a.isAbsent {

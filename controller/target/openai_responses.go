@@ -41,11 +41,11 @@ func (o *openAI) askResponses(ctx context.Context, req Request) (Reply, error) {
 // responseFault returns the error of a response that failed behind a status of 200.
 func (o *openAI) responseFault(res *responsesReplyBody, body []byte) error {
 	switch {
-	case res.Error.Message != "" || res.Status == "failed":
+	case res.Error.Message != "" || res.Error.Code != "" || res.Status == "failed" || res.Status == "cancelled":
 		code := res.Error.Code
 		return o.fail(Error{
 			Retry:   code == "server_error" || code == "rate_limit_exceeded",
-			Message: cmp.Or(string(res.Error.Message), "the response failed"),
+			Message: cmp.Or(string(res.Error.Message), string(code), "the response "+string(cmp.Or(res.Status, "failed"))),
 		})
 	case len(res.Output) == 0 && res.Status != "incomplete":
 		return o.fail(Error{Retry: true, Message: "the reply has no output: " + string(body)})

@@ -188,7 +188,7 @@ func (r *reader) list(doc *document.Document, at ...any) {
 
 // outputVersion increases when the output of AgentV's programs is read differently. It
 // is in the E of cases whose target is such a program.
-const outputVersion = 3
+const outputVersion = 4
 
 // target takes a target unless gavel.yaml has one with its name. In the folders above
 // the definitions the nearest file wins. If there are several folders with definitions,

@@ -289,7 +289,7 @@ func TestOutputVersion(t *testing.T) {
 		name string
 		want bool
 	}{{"own", false}, {"program", true}, {"model", false}} {
-		is := slices.ContainsFunc(c.Targets[tt.name].Identity(nil, nil), func(p config.Property) bool { return p.Name == "output version" && p.Value == "3" })
+		is := slices.ContainsFunc(c.Targets[tt.name].Identity(nil, nil), func(p config.Property) bool { return p.Name == "output version" && p.Value == "4" })
 		if is != tt.want {
 			t.Errorf("%s: the version is in the target: %t, want %t", tt.name, is, tt.want)
 		}

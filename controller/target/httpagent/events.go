@@ -2,7 +2,6 @@ package httpagent
 
 import (
 	"bytes"
-	"encoding/json"
 	"mime"
 	"slices"
 	"strings"
@@ -30,8 +29,7 @@ func LastWith(field, contentType string, body []byte) []byte {
 		return body
 	}
 	for _, e := range slices.Backward(events(contentType, body)) {
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(e.data), &object) == nil && object[field] != nil {
+		if e.has(field) {
 			return []byte(e.data)
 		}
 	}

@@ -105,11 +105,13 @@ func (c *Codec) Decode(contentType string, body []byte) (Answer, error) {
 	return a, nil
 }
 
-// stream reads a reply that is a stream. An event of the name error fails it.
+// stream reads a reply that is a stream. An event of the name error fails it, and so does an
+// error behind the last text and call.
 func (r *reader) stream(list []event) (Answer, error) {
 	a := Answer{Traced: r.calls != nil}
 	var texts []any
 	var seen any
+	failed := ""
 	merged := calls{}
 	for _, e := range list {
 		if e.name == "error" {
@@ -130,11 +132,20 @@ func (r *reader) stream(list []event) (Answer, error) {
 		if err := r.part(&a, value); err != nil {
 			return Answer{}, err
 		}
-		for _, node := range selected(r.calls, value) {
+		called := selected(r.calls, value)
+		for _, node := range called {
 			if err := merged.add(r, node); err != nil {
 				return Answer{}, err
 			}
 		}
+		if len(found)+len(called) > 0 {
+			failed = ""
+		} else {
+			failed = cmp.Or(e.failure(), failed)
+		}
+	}
+	if failed != "" {
+		return Answer{}, errors.New("the stream ends with an error: " + failed)
 	}
 	var err error
 	if a.Calls, err = merged.whole(); err != nil {

@@ -1,0 +1,73 @@
+package httpagent
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// ErrorText returns the text of an error that a reply has in a field; empty for a value that
+// means none, such as null, false or an empty text.
+func ErrorText(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
+	if slices.Contains([]string{"", "null", "false", "0", "{}", "[]"}, string(raw)) {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.TrimSpace(text)
+	}
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &object) == nil && object.Message != "" {
+		return object.Message
+	}
+	return string(raw)
+}
+
+// failure returns the error that an event reports; empty for none.
+func (e event) failure() string {
+	var object struct {
+		Type  any             `json:"type"`
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal([]byte(e.data), &object) != nil {
+		return ""
+	}
+	if text := ErrorText(object.Error); text != "" {
+		return text
+	}
+	if object.Type == "error" {
+		return e.data
+	}
+	return ""
+}
+
+// StreamError returns the error of a stream whose reply is the last event with a field: an
+// event of the name error, or an error behind the reply. It is empty for none, and for a body
+// that is not a stream.
+func StreamError(field, contentType string, body []byte) string {
+	if !isStream(contentType) {
+		return ""
+	}
+	failed := ""
+	for _, e := range events(contentType, body) {
+		switch {
+		case e.name == "error":
+			return e.data
+		case e.has(field):
+			failed = ""
+		case e.failure() != "":
+			failed = e.failure()
+		}
+	}
+	return failed
+}
+
+// has reports whether an event is an object with a field.
+func (e event) has(field string) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal([]byte(e.data), &object) == nil && object[field] != nil
+}
