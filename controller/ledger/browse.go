@@ -1,10 +1,14 @@
 package ledger
 
 import (
+	"bufio"
+	"bytes"
+	"compress/flate"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +97,23 @@ func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run,
 		return err
 	}, selectRuns+" WHERE runs.id = ?", id)
 	return found, store.Store().Fault("read a run", err)
+}
+
+// ReportWithoutCases returns the text of a run's report with an empty list of cases, which is
+// decompressed as it is read; nil if there is no such run. Who needs its beginning alone
+// reads no more.
+func ReportWithoutCases(ctx context.Context, store *Ledger, id string) (text io.Reader, err error) {
+	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
+		var body []byte
+		if err := rows.Scan(&body); err != nil {
+			return err
+		}
+		packed := bufio.NewReader(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxInflated))
+		_, err := packed.ReadString('\n') // how long the text before the cases is
+		text = packed
+		return err
+	}, "SELECT body FROM reports WHERE run = ?", id)
+	return text, store.Store().Fault("read a report", err)
 }
 
 // selectRuns selects the columns that scanReportedRun reads.

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -57,10 +58,20 @@ func TestRuns(t *testing.T) {
 			if want := fmt.Sprintf(`{"run":%q,"cases":[],"summary":{"cases":2}}`, r.ID); string(r.Report) != want {
 				t.Errorf("the report of %s is %s, want %s", r.ID, r.Report, want)
 			}
+			text, err := ledger.ReportWithoutCases(t.Context(), store, r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read, err := io.ReadAll(text); err != nil || string(read) != string(r.Report) {
+				t.Errorf("the text of the report of %s is %s, %v", r.ID, read, err)
+			}
 		}
 		if strings.Join(got, " ") != tt.want || total != tt.total {
 			t.Errorf("page %+v of %q: %v of %d, want %s of %d", tt.page, tt.repository, got, total, tt.want, tt.total)
 		}
+	}
+	if text, err := ledger.ReportWithoutCases(t.Context(), store, "run-9"); text != nil || err != nil {
+		t.Errorf("a run that is not stored has a report %v, %v", text, err)
 	}
 	for _, tt := range []struct{ prefix, want string }{{fmt.Sprintf("%040d", 2), "run-2"}, {"0000000", "run-4"}, {"abc", ""}} {
 		if got, err := ledger.RunOfCommit(t.Context(), store, "", tt.prefix); err != nil || got != tt.want {

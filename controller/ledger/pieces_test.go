@@ -107,6 +107,23 @@ func TestEachIsOf(t *testing.T) {
 	}
 }
 
+// TestPiecesOfSimilarKeys counts the pieces of keys with a number, which people give to files
+// and cases.
+func TestPiecesOfSimilarKeys(t *testing.T) {
+	for _, key := range []string{"test_definitions/%d#t%[1]d", "qa/%04d", "support/level_1/case_%03d", "math/%d/sum"} {
+		const n = 10_000
+		pieces := 0
+		for i := range n {
+			if endsPiece(fmt.Appendf(nil, `{"key":"`+key+`","x":1}`, i)) {
+				pieces++
+			}
+		}
+		if pieces < n/usualPiece/2 || pieces > n/usualPiece*2 {
+			t.Errorf("%s: %d cases are %d pieces, want about %d", key, n, pieces, n/usualPiece)
+		}
+	}
+}
+
 // news counts the pieces of b that a does not have.
 func news(a, b splitReport) (n int) {
 	known := map[string]bool{}

@@ -33,11 +33,11 @@ func historiesWithErrors(ctx context.Context, store *ledger.Ledger, limit int, k
 		if keep != nil && !keep(r) {
 			continue
 		}
-		frame, err := ledger.RunWithoutCases(ctx, store, r.ID)
+		text, err := ledger.ReportWithoutCases(ctx, store, r.ID)
 		if err != nil {
 			return nil, err
 		}
-		if frame == nil || report.JudgedNothing(frame.Report) { // nil was removed meanwhile
+		if text == nil || report.JudgedNothing(text) { // nil was removed meanwhile
 			continue
 		}
 		full, err := store.Run(ctx, r.ID)

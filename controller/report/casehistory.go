@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -97,21 +98,32 @@ func (h CaseHistory) AddWithErrors(r HistoryRun, errors CaseErrors) error {
 }
 
 // JudgedNothing reports whether a stored report counts no case as judged, so that its cases
-// add nothing to a history. The report needs no list of cases. A report that does not
-// count them is not one.
-func JudgedNothing(raw json.RawMessage) bool {
-	var report struct {
-		Summary struct {
-			Run       *int `json:"run"`
-			Rejudged  *int `json:"rejudged"`
-			Redecided *int `json:"redecided"`
-		} `json:"summary"`
+// add nothing to a history. The report needs no list of cases, and is read up to its
+// summary. A report that does not count them is not one.
+func JudgedNothing(text io.Reader) bool {
+	var s struct {
+		Run       *int `json:"run"`
+		Rejudged  *int `json:"rejudged"`
+		Redecided *int `json:"redecided"`
 	}
-	if json.Unmarshal(raw, &report) != nil {
+	in := json.NewDecoder(text)
+	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
 		return false // reading its cases is the error
 	}
-	s := report.Summary
-	return !slices.ContainsFunc([]*int{s.Run, s.Rejudged, s.Redecided}, func(n *int) bool { return n == nil || *n > 0 })
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return false
+		}
+		if name == "summary" {
+			return in.Decode(&s) == nil && !slices.ContainsFunc([]*int{s.Run, s.Rejudged, s.Redecided}, func(n *int) bool { return n == nil || *n > 0 })
+		}
+		var other json.RawMessage
+		if in.Decode(&other) != nil {
+			return false
+		}
+	}
+	return false
 }
 
 // ReadRows returns the rows of a stored report, of this version or an earlier one.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -75,10 +76,14 @@ func TestJudgedNothing(t *testing.T) {
 		{`{"summary":{"run":0,"rejudged":1,"redecided":0},"cases":[]}`, false},
 		{`{"summary":{"run":0,"rejudged":0,"redecided":1},"cases":[]}`, false},
 		{`{"summary":{"run":0,"rejudged":0},"cases":[]}`, false},
+		{`{"run":"r","cases":[{"key":"summary"}],"summary":{"run":0,"rejudged":0,"redecided":0},"problems":[`, true},
+		{`{"run":"r","cases":[],"gate":{"summary":{"run":0,"rejudged":0,"redecided":0}}}`, false},
+		{`{"summary":[]}`, false},
+		{`[]`, false},
 		{`{"cases":[]}`, false},
 		{`{"cases":`, false},
 	} {
-		if got := JudgedNothing(json.RawMessage(tt.report)); got != tt.want {
+		if got := JudgedNothing(strings.NewReader(tt.report)); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.report, got, tt.want)
 		}
 	}
@@ -95,7 +100,7 @@ func TestJudgedNothing(t *testing.T) {
 		if err := h.Add(HistoryRun{Report: raw}); err != nil {
 			t.Fatal(err)
 		}
-		if JudgedNothing(raw) && len(h) > 0 {
+		if JudgedNothing(bytes.NewReader(raw)) && len(h) > 0 {
 			t.Errorf("%s has judgements of %v", name, h.Names())
 		}
 	}
