@@ -190,6 +190,49 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
+// TestAFirstRunTakesLittle bounds what a run holds of each case that it judges: at its last
+// case, and with the report.
+func TestAFirstRunTakesLittle(t *testing.T) {
+	const n, mostHeld = 2000, 7200
+	b, dir := newFixture(t), generated(t, n, domains)
+	r := openBench(t, dir)
+	defer r.repo.Close()
+	work, err := r.repo.WorkFS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer work.Close()
+	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	before := heap()
+	p, err := controller.Prepare(t.Context(), controller.Request{
+		Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+		Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
+		Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last int64
+	opts := controller.RunOptions{Observe: func(p controller.Progress) {
+		if p.Done == p.Total {
+			last = heap()
+		}
+	}}
+	report, err := p.Execute(t.Context(), controller.Opener(func(config.Target, controller.Checkout) (target.Target, error) { return talkative{6}, nil }), opts)
+	if err != nil || report.Summary.Cases != n || report.Summary.Error > 0 || last == 0 {
+		t.Fatal(err, report.Summary, last)
+	}
+	for when, held := range map[string]int64{"at its last case": last - before, "with its report": heap() - before} {
+		if each := held / n; each > mostHeld {
+			t.Errorf("%s a first run holds %d bytes a case, want at most %d", when, each, mostHeld)
+		}
+	}
+	runtime.KeepAlive(p)
+	runtime.KeepAlive(report)
+}
+
 // TestAPlanTakesLittle bounds what a plan holds of each case that was never judged,
 // and what it allocates for it once the definitions are remembered: none is loaded
 // again.
