@@ -100,8 +100,7 @@ func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run,
 }
 
 // ReportWithoutCases returns the text of a run's report with an empty list of cases, which is
-// decompressed as it is read; nil if there is no such run. Who needs its beginning alone
-// reads no more.
+// decompressed only as far as it is read; nil if the ledger does not have the run.
 func ReportWithoutCases(ctx context.Context, store *Ledger, id string) (text io.Reader, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var body []byte
