@@ -129,6 +129,9 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	if l.before, err = d.cfg.Ledger.SeeHead(ctx, d.repository, p.Number, p.Head); err != nil {
 		return commands, nil, err
 	}
+	if l.back, err = d.seeReturn(ctx, p, l.before); err != nil {
+		return commands, nil, err
+	}
 	if l.taken, err = d.cfg.Ledger.Commands(ctx, d.repository, p.Number); err != nil {
 		return commands, nil, err
 	}
@@ -174,6 +177,33 @@ func (d *Inbox) Process(ctx context.Context, p PullHead) (commands Commands, unr
 	return commands, unread, nil
 }
 
+// seeReturn records that a commit is the head of a pull request again after another one, and
+// returns when that was recorded; zero if it was not. before are the first records of its heads.
+func (d *Inbox) seeReturn(ctx context.Context, p PullHead, before heads) (time.Time, error) {
+	returns := d.repository + " again"
+	again, err := d.cfg.Ledger.Heads(ctx, returns, p.Number)
+	if _, known := before[p.Head]; err != nil || !known {
+		return time.Time{}, err
+	}
+	last := func(sha string) time.Time {
+		if again[sha].After(before[sha]) {
+			return again[sha]
+		}
+		return before[sha]
+	}
+	at := last(p.Head)
+	for sha := range before {
+		if !last(sha).After(at) {
+			continue
+		}
+		if err := d.cfg.Ledger.ForgetHead(ctx, returns, p.Number, p.Head, again[p.Head]); err != nil {
+			return time.Time{}, err
+		}
+		return d.cfg.Ledger.FirstSeen(ctx, returns, p.Number, p.Head)
+	}
+	return again[p.Head], nil
+}
+
 // lock waits until no other call processes the pull request's commands, so that nothing
 // is answered twice. Other pull requests do not wait.
 func (d *Inbox) lock(ctx context.Context, number int) (leave func(), err error) {
@@ -208,7 +238,9 @@ type poll struct {
 	PullHead
 	inbox  *Inbox
 	before heads
-	taken  []ledger.Command // the oldest first
+	// back is when the head was noted again after another one, zero if it was not.
+	back  time.Time
+	taken []ledger.Command // the oldest first
 	// quarantines apply to all pull requests of the repository.
 	quarantines []ledger.Command
 	report      *report.Report
@@ -336,7 +368,7 @@ func (l *poll) recoverTaken(ctx context.Context, cmd *ledger.Command) (bool, err
 
 // isUnseen reports whether a command accepts what its author cannot have seen: it was written
 // at an earlier head, before this one had a status or, without the permission for statuses,
-// before it was known.
+// before it was known, or before it was the head again.
 func (l *poll) isUnseen(c *ledger.Command) (bool, error) {
 	seen, known := l.before[l.Head]
 	if c.Verb != Accept || c.Head == "" || len(l.before) == 0 || known && len(l.before) == 1 {
@@ -349,7 +381,11 @@ func (l *poll) isUnseen(c *ledger.Command) (bool, error) {
 	if since.IsZero() {
 		since = seen
 	}
-	return since.IsZero() || c.Written.Before(since), nil
+	if l.back.After(since) {
+		since = l.back
+	}
+	// The forge's times are in whole seconds.
+	return since.IsZero() || c.Written.Before(since.Truncate(time.Second)), nil
 }
 
 // denied returns the reason why a comment is ignored; empty if it counts. Only the

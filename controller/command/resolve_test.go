@@ -277,6 +277,7 @@ func TestIsUnseen(t *testing.T) {
 		verb   string
 		heads  heads
 		status time.Time
+		back   time.Time
 		err    error
 		unseen bool
 	}{
@@ -284,6 +285,8 @@ func TestIsUnseen(t *testing.T) {
 		{name: "the first head, noted", heads: heads{head: after}, unseen: false},
 		{name: "a status before it", heads: heads{other: before, head: before}, status: before, unseen: false},
 		{name: "a status after it", heads: heads{other: before, head: before}, status: after, unseen: true},
+		{name: "the head again before it", heads: heads{other: before, head: before}, status: before, back: before, unseen: false},
+		{name: "the head again after it", heads: heads{other: before, head: before}, status: before, back: after, unseen: true},
 		{name: "no status, and not noted", heads: heads{other: before}, unseen: true},
 		{name: "no status, and noted before it", heads: heads{other: before, head: before}, unseen: false},
 		{name: "no permission, and noted before it", heads: heads{other: before, head: before}, err: denied, unseen: false},
@@ -291,7 +294,7 @@ func TestIsUnseen(t *testing.T) {
 		{name: "another command", verb: Rerun, heads: heads{other: before}, unseen: false},
 		{name: "no answer", heads: heads{other: before}, err: away},
 	} {
-		l := poll{PullHead: PullHead{Head: head}, before: tt.heads, since: func() (time.Time, error) { return tt.status, tt.err }}
+		l := poll{PullHead: PullHead{Head: head}, before: tt.heads, back: tt.back, since: func() (time.Time, error) { return tt.status, tt.err }}
 		unseen, err := l.isUnseen(&ledger.Command{Verb: cmp.Or(tt.verb, Accept), Head: head, Written: at})
 		if wantErr := tt.err == away; unseen != tt.unseen || (err != nil) != wantErr {
 			t.Errorf("%s: %v, %v, want %v", tt.name, unseen, err, tt.unseen)

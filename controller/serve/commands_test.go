@@ -350,6 +350,24 @@ func TestAcceptBeforeAPush(t *testing.T) {
 		t.Errorf("written again: reactions %q", got)
 	}
 	w.wantStates("worse", "success success")
+
+	// So it is at a head that comes back.
+	w.end()
+	w.forge.Now = func() time.Time { return time.Now().Add(-time.Minute) }
+	id = w.forge.AddComment(1, "mona", accept)
+	w.forge.Now = time.Now
+	w.push("two")
+	w.start()
+	w.idle()
+	if got := w.reactions(id); got != "-1" {
+		t.Errorf("before a head that comes back: reactions %q", got)
+	}
+	w.wantStates("two", "success failure")
+	w.poll()
+	if got := w.comment("mona", accept); got != "+1" {
+		t.Errorf("at a head that came back: reactions %q", got)
+	}
+	w.wantStates("two", "success success")
 }
 
 func TestExplain(t *testing.T) {
