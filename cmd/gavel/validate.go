@@ -76,7 +76,7 @@ func validateDefinitions(ctx context.Context, a *App, format string, paths []str
 	if err != nil {
 		return err
 	}
-	unmatched, err := controller.UnmatchedInputs(ctx, w.Files, a.ConfigFile)
+	unmatched, err := controller.UnmatchedGlobs(ctx, w.Files, a.ConfigFile)
 	if err != nil {
 		return err
 	}
