@@ -8,6 +8,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/verdict"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // The ways in which a case that is active at base is no longer judged at head. A status
@@ -50,6 +51,21 @@ func withdrawn(row *plan.Row) string {
 		return head.Labels.Status
 	}
 	return WithdrawnDisabled
+}
+
+// needs reports whether a case is not run because it needs what Gavel does not read; nobody
+// disabled it.
+func needs(c *schema.CaseInfo) bool { return c != nil && strings.HasPrefix(c.Skip, "it needs ") }
+
+// unread counts the cases that are not run because of a need, without withdrawn ones.
+func unread(pairs []pair) int {
+	n := 0
+	for _, p := range pairs {
+		if needs(p.plan.Head) && withdrawn(p.plan) == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Withdrawals counts the cases that are active at base and no longer judged at head,
@@ -143,7 +159,7 @@ func notice(p pair, way string) *Notice {
 	case head == nil:
 		n.Message = was + " and is " + way + " here"
 	default:
-		if strings.HasPrefix(head.Skip, "it needs ") { // nobody disabled it
+		if needs(head) {
 			way = "not run"
 		}
 		n.Message = was + " and is " + way + " here: " + head.Skip
