@@ -61,6 +61,8 @@ func (r Requirement) Missing(c *schema.Case, target string) string {
 		case !ok && isOptional(a.Role): // then a sample that needs it is an error
 		case !ok:
 			return fmt.Sprintf("%s does not name %s", r.file, described(a.Role))
+		case len(r.config.Targets) == 0:
+			return "no targets are configured in " + r.file
 		case !configured:
 			return fmt.Sprintf("%s does not have the target %q", r.file, name)
 		case r.unset(t) != "":

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gavel-evals/gavel/controller"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/report"
 	"github.com/gavel-evals/gavel/reporters/textfmt"
@@ -41,7 +40,7 @@ func awaiting(rule string, due int) report.Gate {
 // decide updates the gate from the stored results, after some cases were judged again
 // by name.
 func (s *Session) decide(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
+	prepared, err := prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
 		return err
 	}

@@ -218,7 +218,34 @@ func (s *planner) plan(ctx context.Context) (*View, error) {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	s.touch(prepared)
-	return &View{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}, nil
+	view := &View{Prepared: prepared, Problems: prepared.Problems, Differing: len(differ), Base: s.commit, files: s.files}
+	require(prepared)
+	return view, nil
+}
+
+// prepare plans again.
+func prepare(ctx context.Context, req controller.Request) (*controller.Prepared, error) {
+	p, err := controller.Prepare(ctx, req)
+	if err == nil {
+		require(p)
+	}
+	return p, err
+}
+
+// require makes the missing parts for judging a plan's cases problems of the plan, since
+// the person who saves a file can add them. If they prevent every case, they are errors.
+func require(p *controller.Prepared) {
+	missing := p.Requirements()
+	if due(p.Plan) > 0 {
+		for _, prevents := range p.PreventingProblems(missing) {
+			for i := range missing {
+				if missing[i].Position == prevents.Position && missing[i].Rule == prevents.Rule {
+					missing[i] = prevents
+				}
+			}
+		}
+	}
+	p.Problems = schema.SortProblems(slices.Concat(p.Problems, missing))
 }
 
 // needs records the source files of the planned cases and reports whether one of them

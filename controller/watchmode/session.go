@@ -290,6 +290,7 @@ func (s *Session) plan(ctx context.Context) error {
 		return err
 	}
 	p := s.view.Prepared.Plan
+	s.board.Problems = s.view.Prepared.Problems
 	s.results.planned(report, s.view.Problems)
 	s.board.Affected, s.board.Total = 0, p.Rest.Cases
 	for i := range p.Rows {
@@ -314,7 +315,7 @@ func (s *Session) begin(ctx context.Context) {
 		return
 	}
 	if !s.fresh {
-		prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
+		prepared, err := prepare(ctx, s.view.Prepared.Request())
 		if err != nil {
 			s.fault(err)
 			return
@@ -433,7 +434,7 @@ func (s *Session) finish(ctx context.Context, e runResult) {
 
 // replan plans the current files again with the ledger's results.
 func (s *Session) replan(ctx context.Context) error {
-	prepared, err := controller.Prepare(ctx, s.view.Prepared.Request())
+	prepared, err := prepare(ctx, s.view.Prepared.Request())
 	if err != nil {
 		return err
 	}
@@ -492,7 +493,7 @@ func (s *Session) all(ctx context.Context) {
 	req.All, req.Unasked = true, "" // all cases are judged
 	now := s.opts.Now()
 	req.ReuseSince = func(plan.Row) time.Time { return now }
-	prepared, err := controller.Prepare(ctx, req)
+	prepared, err := prepare(ctx, req)
 	if err != nil {
 		s.fault(err)
 		return

@@ -108,13 +108,20 @@ func Todo(p *plan.Plan) string {
 	return strings.Join(parts, ", ")
 }
 
-// result writes the cases that fail or changed since the previous run.
+// result writes the cases that fail or changed since the previous run, and the cases that
+// were not run with the reason.
 func (p *page) result(u reporters.WatchUpdate) {
 	b := &u.Snapshot
 	rows := make([]*reporters.WatchRow, 0, len(b.Rows))
+	var unrun []*report.Row
 	keys := 0
 	for i := range b.Rows {
 		row := &b.Rows[i]
+		if row.Unrun() && !row.Kept && !row.Due {
+			unrun = append(unrun, &row.Row)
+			keys = max(keys, textfmt.Columns(textfmt.Line(row.Key)))
+			continue
+		}
 		if change := row.Change(); !row.Failing() && !row.Kept && (change == "" || change == "first" && row.Class == nil) {
 			continue
 		}
@@ -128,6 +135,7 @@ func (p *page) result(u reporters.WatchUpdate) {
 	for _, row := range rows {
 		p.watched(u, row, keys)
 	}
+	p.also(u.Report, unrun, keys)
 	p.paragraph(margin{"result    ", bold}, Sentence(b), "")
 }
 
