@@ -188,7 +188,7 @@ func (d column) onForge() bool { return !strings.HasPrefix(d.name, "run") && d.n
 // TestDoors takes every scenario through every door: a pull request has one outcome,
 // however it is judged and wherever results are kept.
 func TestDoors(t *testing.T) {
-	for _, s := range scenarios {
+	for _, s := range slices.Concat(scenarios, storedScenarios) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			r := &tableRow{scenario: s}

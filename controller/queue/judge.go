@@ -288,7 +288,7 @@ func (w *waiter) task(ctx context.Context, of jobs) Task {
 
 func (j *sideJob) part() Part {
 	return Part{
-		Side: j.side.Name, Case: j.Case.ID(), E: j.Digests.E, J: j.Digests.J, D: j.Digests.D,
+		Side: j.side.Name, Case: Name(j.Case), E: j.Digests.E, J: j.Digests.J, D: j.Digests.D,
 		Target: j.Target, Scope: j.Scope, Trust: j.side.Config.Trust, Need: j.Need, Purpose: j.Purpose, Again: j.Again,
 		Revision: j.side.Config.Revision,
 	}
@@ -545,6 +545,9 @@ func (w *waiter) recall(ctx context.Context, task jobs, outcomes []run.Outcome) 
 
 func (w *waiter) conclude(i int, out run.Outcome) {
 	job := &w.jobs[i]
+	if out.Key == Name(job.Case) { // no worker has judged it
+		out.Key = job.Case.Key
+	}
 	job.outcome = out
 	if observe := job.side.Config.Observe; observe != nil {
 		observe(run.Event{Key: out.Key, Outcome: &out})

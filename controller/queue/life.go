@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -134,7 +133,7 @@ func withDeadline(ctx context.Context, do func(context.Context) error) error {
 func (q *Queue) adopt(ctx context.Context) error {
 	const orphaned = `state = 'running' AND kind = 'case' AND NOT EXISTS (
 		SELECT 1 FROM queue_workers w WHERE w.id = attempted_by[array_upper(attempted_by, 1)] AND w.until > now())`
-	why, err := json.Marshal(failed(Part{}, fmt.Sprintf("%d workers ended while they judged it", tries)))
+	why, err := storable(failed(Part{}, fmt.Sprintf("%d workers ended while they judged it", tries)))
 	if err != nil {
 		return err
 	}

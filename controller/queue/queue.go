@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-evals/gavel/controller/ledger/postgres"
 	"github.com/gavel-evals/gavel/controller/plan"
 	"github.com/gavel-evals/gavel/controller/run"
+	"github.com/gavel-evals/gavel/schema"
 )
 
 // A Task is one case of a run for a worker to judge, or one case at both sides.
@@ -45,7 +46,7 @@ type Task struct {
 type Part struct {
 	// Side is the case's side of the comparison, such as head.
 	Side string `json:"side"`
-	// Case is the ID of the case. E, J and D are its digests: a worker judges it only
+	// Case is the [Name] of the case. E, J and D are its digests: a worker judges it only
 	// if its own are equal.
 	Case string `json:"case"`
 	E    string `json:"e"`
@@ -59,6 +60,15 @@ type Part struct {
 	Purpose  plan.Purpose `json:"purpose,omitempty"`
 	Again    int          `json:"again,omitempty"`
 	Revision string       `json:"revision,omitempty"`
+}
+
+// Name names a case in tasks: its key, with the target if there are several. PostgreSQL
+// stores no JSON with the NUL of the case's ID.
+func Name(c *schema.Case) string {
+	if c.PerTarget {
+		return c.Key + " @ " + c.Target
+	}
+	return c.Key
 }
 
 // Judged is the outcome of a [Task].

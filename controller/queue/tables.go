@@ -15,9 +15,9 @@ import (
 )
 
 //go:embed schema.sql
-var schema string
+var makeTables string
 
-// ours are the tables created by schema. The library's table names may also be another
+// ours are the tables created by makeTables. The library's table names may also be another
 // program's.
 var ours = []string{"queue_workers", "queue_runs", "queue_outcomes", "queue_halves", "queue_targets", "queue_shares"}
 
@@ -63,6 +63,6 @@ func (q *Queue) makeTables(ctx context.Context, conn *pgxpool.Conn) error {
 	if err != nil || there == len(ours) {
 		return err
 	}
-	_, err = conn.Exec(ctx, schema)
+	_, err = conn.Exec(ctx, makeTables)
 	return err
 }

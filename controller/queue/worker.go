@@ -252,7 +252,7 @@ func (w *tasks) Work(ctx context.Context, job *river.Job[Task]) (err error) {
 
 // complete ends a task whose outcome is not stored yet.
 func (w *Worker) complete(ctx context.Context, job *river.Job[Task], out Judged) error {
-	body, err := json.Marshal(out.withoutTranscripts())
+	body, err := storable(out.withoutTranscripts())
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func completions(ctx context.Context, job *river.Job[Task]) Completions {
 // verdict is judged again if the other one does not end.
 func halfOf(ctx context.Context, job *river.Job[Task], half int) *run.Completion {
 	args := func(out run.Outcome) ([]any, error) {
-		body, err := json.Marshal(Judged{Outcome: out}.withoutTranscripts().Outcome)
+		body, err := storable(Judged{Outcome: out}.withoutTranscripts().Outcome)
 		return []any{job.Args.Run, job.ID, half, body}, err
 	}
 	return &run.Completion{Statement: func(out run.Outcome) (store.Statement, error) {
@@ -327,13 +327,13 @@ func halfOf(ctx context.Context, job *river.Job[Task], half int) *run.Completion
 
 // completed is completing for a single case, in the transaction of its verdict.
 func completed(job *river.Job[Task], out run.Outcome) (store.Statement, error) {
-	body, err := json.Marshal(Judged{Outcome: out}.withoutTranscripts())
+	body, err := storable(Judged{Outcome: out}.withoutTranscripts())
 	return store.Statement{Text: strings.ReplaceAll(completing, "$", "?"), Args: []any{job.Args.Run, job.ID, body}}, err
 }
 
 // complete ends a task and stores its outcome. Without its run the outcome is dropped.
 func complete(ctx context.Context, tx pgx.Tx, job *river.Job[Task], out Judged) error {
-	body, err := json.Marshal(out.withoutTranscripts())
+	body, err := storable(out.withoutTranscripts())
 	if err != nil {
 		return err
 	}

@@ -236,13 +236,14 @@ func prepare(ctx context.Context, req controller.Request) (*controller.Prepared,
 // the person who saves a file can add them. If they prevent every case, they are errors.
 func require(p *controller.Prepared) {
 	missing := p.Requirements()
+	var prevent []schema.Problem
 	if due(p.Plan) > 0 {
-		for _, prevents := range p.PreventingProblems(missing) {
-			for i := range missing {
-				if missing[i].Position == prevents.Position && missing[i].Rule == prevents.Rule {
-					missing[i] = prevents
-				}
-			}
+		prevent = p.PreventingProblems(missing)
+	}
+	for i, m := range missing {
+		at := slices.IndexFunc(prevent, func(p schema.Problem) bool { return p.Position == m.Position && p.Rule == m.Rule })
+		if at >= 0 {
+			missing[i] = prevent[at]
 		}
 	}
 	p.Problems = schema.SortProblems(slices.Concat(p.Problems, missing))

@@ -60,7 +60,7 @@ type side struct {
 	checkout controller.Checkout
 	trust    ledger.Trust
 	roster   *run.Roster
-	cases    map[string][]entry // by the ID of the case
+	cases    map[string][]entry // by the name of the case in tasks
 	programs evaluate.Programs
 	// requirement lists needs of judging that this process may lack.
 	requirement controller.Requirement
@@ -150,7 +150,7 @@ func (p *runPlan) index(host controller.Host) {
 	}
 }
 
-func (s *side) add(e entry) { s.cases[e.c.ID()] = append(s.cases[e.c.ID()], e) }
+func (s *side) add(e entry) { s.cases[queue.Name(e.c)] = append(s.cases[queue.Name(e.c)], e) }
 
 // find returns a task's case with the task's digests, which this worker computes
 // itself. The error names the difference.

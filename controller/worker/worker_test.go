@@ -113,7 +113,7 @@ func newFixture(t *testing.T) *fixture {
 	trust := p.Request().HeadTrust
 	task := func(row plan.Row) queue.Task {
 		return queue.Task{
-			Run: "in-the-queue", Part: queue.Part{Side: "head", Case: row.HeadCase.ID(), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
+			Run: "in-the-queue", Part: queue.Part{Side: "head", Case: queue.Name(row.HeadCase), E: row.HeadDigests.E, J: row.HeadDigests.J, D: row.HeadDigests.D,
 				Target: row.Target, Scope: ledger.Scope{Trust: trust}, Trust: trust, Revision: "sha:" + head,
 			},
 		}

@@ -1,0 +1,25 @@
+package queue
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestStorable holds that the escapes which PostgreSQL refuses are replaced, and nothing else.
+func TestStorable(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{`"a\u0000b"`, `"a\ufffdb"`},
+		{`"\\u0000"`, `"\\u0000"`},
+		{`"\\\u0000"`, `"\\\ufffd"`},
+		{`"\ud83d\ude00"`, `"\ud83d\ude00"`},
+		{`"\ud83d"`, `"\ufffd"`},
+		{`"\ud83d\u0000"`, `"\ufffd\ufffd"`},
+		{`"\ude00\ud83d"`, `"\ufffd\ufffd"`},
+		{`"\u003c\n\""`, `"\u003c\n\""`},
+	} {
+		got, err := storable(json.RawMessage(tt.text))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s is stored as %s, %v, want %s", tt.text, got, err, tt.want)
+		}
+	}
+}
