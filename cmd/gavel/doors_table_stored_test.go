@@ -14,7 +14,8 @@ func withTargets(names string) map[string]string {
 // nul answers as echo does, with a NUL and texts that look like escapes.
 func nul(prompt string, n int) string { return echo(prompt, n) + " \x00 \\u0000 \\ud83d" }
 
-// storedScenarios are rows of the table, about texts that a store may refuse.
+// storedScenarios are rows of the table, about several targets and about texts that a store may
+// refuse.
 var storedScenarios = []scenario{
 	{
 		name: "a case of several targets gets worse", base: withTargets("bot, fox"), answer: wrongly("now say a | by new"),
@@ -46,5 +47,17 @@ var storedScenarios = []scenario{
 		base: map[string]string{"gavel.yaml": usual(), "test_definitions/one.yaml": "evalcases: [{id: a, input: say a, checks: [{contains: a!}]}]\n"},
 		head: map[string]string{"test_definitions/one.yaml": "evalcases: [{id: a, input: say a, checks: [{equals: a!}]}]\n"},
 		want: outcome{gate: "fail", reason: "1 case regressed", cases: map[string]string{"one#a": "fail regression"}, calls: map[string]int{"say a": 1}},
+	},
+	{
+		name: "a target is removed that a case names", answer: echo,
+		base: map[string]string{
+			"gavel.yaml":                usual("  fox: {provider: openai, model: new, base_url: MODELS/v1, api_key_env: MODEL_KEY}\n"),
+			"test_definitions/one.yaml": "evalcases:\n  - {id: a, input: say a, execution: {target: fox}, checks: [{contains: a!}]}\n  - {id: b, input: say b, checks: [{contains: b!}]}\n",
+		},
+		head: map[string]string{"gavel.yaml": usual()},
+		want: outcome{
+			gate: "undetermined", reason: "1 case of base was not run because the definition is invalid",
+			problems: []string{"test_definitions/one.yaml"}, cases: map[string]string{"one#a": "error"}, calls: map[string]int{},
+		},
 	},
 }

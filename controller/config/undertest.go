@@ -117,7 +117,8 @@ func (c *TargetChanges) Accept(accepted func(TargetChange) bool) {
 // conversations; the inputs of targets and of programs come from both sides. Base is
 // judged with c itself: under its inputs the verdicts of base are stored, and a
 // deployed agent cannot be asked again as it was at base. A target that is new at head
-// takes everything else from one of c's that has the same address.
+// takes everything else from one of c's that has the same address, and one that head
+// removes cannot be named.
 func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChanges) {
 	m := merge{tip: c, base: base, head: head, take: take, out: *c}
 	m.out.Targets, m.out.Aliases = maps.Clone(c.Targets), maps.Clone(c.Aliases)
@@ -125,6 +126,7 @@ func (c *Config) UnderTest(base, head *Config, take bool) (*Config, TargetChange
 	for _, name := range slices.Sorted(maps.Keys(head.Targets)) {
 		m.target(name)
 	}
+	m.removed()
 	m.unread()
 	m.roles()
 	m.names()
@@ -180,6 +182,17 @@ func (m *merge) target(name string) {
 	}
 	m.changes.Refused = append(m.changes.Refused, other...)
 	m.out.Targets[name] = out
+}
+
+// removed leaves out the targets that head removes: a definition that still names one is
+// as invalid as it is after the merge. If head has none at all, gavel.yaml itself is gone.
+func (m *merge) removed() {
+	for name := range m.base.Targets {
+		_, kept := m.head.Targets[name]
+		if _, unusable := m.head.Unusable[name]; !kept && !unusable && len(m.head.Targets) > 0 {
+			delete(m.out.Targets, name)
+		}
+	}
 }
 
 // added merges a target that only head has.

@@ -214,6 +214,27 @@ func TestAJudgeStaysAsItIs(t *testing.T) {
 	}
 }
 
+// TestATargetThatHeadRemoves: head cannot name it any more, and it keeps its role. A target
+// that only the tip has stays, and all stay if head has no target at all.
+func TestATargetThatHeadRemoves(t *testing.T) {
+	const fox = "}\n  fox: {provider: openai, model: fox, api_key_env: KEY"
+	tip, base, head := configured(t, bot+fox, ""), configured(t, bot+fox, ""), configured(t, bot, "")
+	tip.Roles.Judge = "fox"
+	got, changes := tip.UnderTest(base, head, true)
+	if _, there := got.Targets["fox"]; there || len(changes.Judged)+len(changes.Refused) > 0 {
+		t.Errorf("fox is %v, and the changes are %+v", there, changes)
+	}
+	if judge := got.Targets[got.Roles.Judge]; judge.Model != "fox" {
+		t.Errorf("the judge is %q with the model %q, want fox", got.Roles.Judge, judge.Model)
+	}
+	if got, _ := tip.UnderTest(head, head, true); got != tip {
+		t.Errorf("the targets are %v, although head removes none", got.Targets)
+	}
+	if got, _ := base.UnderTest(base, &config.Config{}, true); got.Targets["fox"].Model != "fox" {
+		t.Errorf("without a gavel.yaml the targets are %v", got.Targets)
+	}
+}
+
 // TestThePriceOfANewModel: only head knows it, so that no report uses it, and a budget in
 // money counts the higher one.
 func TestThePriceOfANewModel(t *testing.T) {
