@@ -3,7 +3,25 @@ package queue
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/gavel-evals/gavel/schema"
 )
+
+// TestName holds that the cases of several targets have different names, which PostgreSQL
+// stores.
+func TestName(t *testing.T) {
+	for _, tt := range []struct {
+		about schema.CaseInfo
+		want  string
+	}{
+		{schema.CaseInfo{Key: "s#a", Target: "bot"}, "s#a"},
+		{schema.CaseInfo{Key: "s#a", Target: "fox", PerTarget: true}, "s#a @ fox"},
+	} {
+		if got := Name(&schema.Case{CaseInfo: tt.about}); got != tt.want {
+			t.Errorf("the case %+v has the name %q, want %q", tt.about, got, tt.want)
+		}
+	}
+}
 
 // TestStorable holds that the escapes which PostgreSQL refuses are replaced, and nothing else.
 func TestStorable(t *testing.T) {
