@@ -104,11 +104,27 @@ func checksOf(file string) string { return strings.TrimSuffix(file, path.Ext(fil
 
 // copyChecks adds the checks next to a definition to a change that copies it, unless the copy
 // has some.
-func (s *Store) copyChecks(from, to string, c Change, versions map[string]string) {
-	data, err := schema.ReadFile(s.files, checksOf(from), maxText)
-	if _, taken := fs.Stat(s.files, checksOf(to)); err == nil && errors.Is(taken, fs.ErrNotExist) {
+func (s *Store) copyChecks(from, to string, c Change, versions map[string]string) error {
+	data, err := s.checks(checksOf(from))
+	if data == nil || err != nil {
+		return err
+	}
+	if _, taken := fs.Stat(s.files, checksOf(to)); errors.Is(taken, fs.ErrNotExist) {
 		c[checksOf(to)], versions[checksOf(to)] = data, contentVersion(nil)
 	}
+	return nil
+}
+
+// checks reads a file of checks; nil if it does not exist.
+func (s *Store) checks(file string) ([]byte, error) {
+	data, err := schema.ReadFile(s.files, file, maxText)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, refuse("the checks in %s cannot be copied: %v", file, err)
+	}
+	return data, nil
 }
 
 // copyChecksOf adds the checks of the definition that a sheet copies to its change. The checks
@@ -120,14 +136,17 @@ func (s *Store) copyChecksOf(ctx context.Context, v *sheet, c Change, versions m
 			return err
 		}
 		if v.Version == "" {
-			s.copyChecks(v.Copy, v.Path, c, versions)
+			return s.copyChecks(v.Copy, v.Path, c, versions)
 		}
 		return nil
 	}
 	file := checksOf(v.Path)
-	data, err := schema.ReadFile(s.files, file, maxText)
-	if err != nil || v.copiedID == "" || v.copyID == "" {
-		return nil //nolint:nilerr // without checks there is nothing to copy
+	if v.copiedID == "" || v.copyID == "" {
+		return nil
+	}
+	data, err := s.checks(file)
+	if data == nil || err != nil {
+		return err
 	}
 	doc, ok := definition.Open(file, "", data)
 	if !ok {

@@ -125,6 +125,29 @@ func TestDuplicateCopiesChecks(t *testing.T) {
 	}
 }
 
+// TestDuplicateWithUnreadableChecks: a copy whose checks cannot be read is not written
+// without them.
+func TestDuplicateWithUnreadableChecks(t *testing.T) {
+	for _, tt := range []struct{ page, at, from, to string }{
+		{"/settings/edit?kind=test&id=sum", "/settings/edit", "math/level_1/sum", "math/level_1/sum_3.json"},
+		{"/settings/form?format=testcase&path=test_definitions/parcel.yaml", "/settings/file", "parcel", "parcel_3.yaml"},
+		{"/settings/form?format=evalcase&path=test_definitions/suites/shop.yaml&item=0", "/settings/form", "suites/shop", "suites/shop.yaml"},
+	} {
+		t.Run(tt.from, func(t *testing.T) {
+			r := newReader(t, copiedFiles)
+			checks, to := "test_definitions/"+tt.from+checksSuffix, "test_definitions/"+tt.to
+			_, page := r.ask(tt.page, nil)
+			_, page = r.ask(r.link(page, "Duplicate"), nil)
+			r.write(checks, "# "+strings.Repeat("x", maxText)+"\n")
+			_, page = r.ask(tt.at, r.form(page, url.Values{"action": {"save"}}))
+			r.has(page, "the checks in "+checks+" cannot be copied")
+			if got := r.file(to); got != copiedFiles[to] {
+				t.Errorf("the copy is written as\n%s", got)
+			}
+		})
+	}
+}
+
 // TestIDAfterSaving: the form of a new test has the id that saving has made.
 func TestIDAfterSaving(t *testing.T) {
 	r := newReader(t, copiedFiles)

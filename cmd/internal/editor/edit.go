@@ -159,7 +159,9 @@ func (s *Store) save(ctx context.Context, e edit) (Entry, Written, error) {
 		if err != nil {
 			return Entry{}, Written{}, err
 		}
-		s.copyChecks(from.File, entry.File, change, versions)
+		if err := s.copyChecks(from.File, entry.File, change, versions); err != nil {
+			return Entry{}, Written{}, err
+		}
 	}
 	if old != nil && old.File != entry.File {
 		change[old.File], versions = nil, map[string]string{old.File: version}

@@ -422,8 +422,11 @@ func (s *Store) textOf(kind string, entry Entry, old *Entry) ([]byte, error) {
 		return whole, err
 	}
 	was, err := schema.ReadFile(s.files, old.File, maxText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return whole, nil // it is written as a new one
+	}
 	if err != nil {
-		return whole, nil //nolint:nilerr // the file is written as a new one
+		return nil, refuse("%s cannot be read, and a new text would lose what the form does not show: %v", old.File, err)
 	}
 	doc, ok := definition.Open(old.File, schema.DialectDomain, was)
 	if !ok {
