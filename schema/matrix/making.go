@@ -51,7 +51,11 @@ func (c *compiler) make(m makingCall, calls []json.RawMessage) ([]madeValue, *sc
 	p.Argv = append(p.Argv, m.function)
 	p.Stdin, _ = json.Marshal(map[string]any{"calls": calls}) // JSON values
 	c.Budget.Spend(document.Text, len(p.Stdin))
-	printed, err := c.Make(schema.Making{PromptProgram: p, Definition: c.base, Reads: append(slices.Clip(m.reads), m.file)})
+	reads := append(slices.Clip(m.reads), m.file)
+	if m.at.File != c.base {
+		reads = append(reads, m.at.File) // it chooses the function
+	}
+	printed, err := c.Make(schema.Making{PromptProgram: p, Definition: c.base, Reads: reads})
 	if unmade, ok := errors.AsType[*schema.UnmadeError](err); ok {
 		values, problem := fail(unmade.Reason, unmade.Hint)
 		if unmade.Waits {

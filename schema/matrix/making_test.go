@@ -99,6 +99,22 @@ func TestTestsByPrograms(t *testing.T) {
 	}
 }
 
+// TestProgramsNamedByOtherFiles: what a program makes depends on the file that names its function,
+// which a stranger may have changed.
+func TestProgramsNamedByOtherFiles(t *testing.T) {
+	by := map[string]func([]json.RawMessage) string{"../gen.py:other": func([]json.RawMessage) string { return valueOf(`[{"vars": {"q": "py"}}]`) }}
+	others := map[string]string{"gen.py": "", "scenarios/one.yaml": "config: [{vars: {a: 1}}]\ntests: file:///gen.py:other\n"}
+	for _, named := range []string{"file://scenarios/one.yaml", "file://scenarios/*.yaml"} {
+		got, problems, ran := making(t, "prompts: ['{{q}}']\nscenarios: ["+named+"]\n", others, by)
+		if len(got) != 1 || len(ran) != 1 || schema.HasErrors(problems) {
+			t.Fatalf("%s: %d cases of %d programs, problems %v; want one of one", named, len(got), len(ran), problems)
+		}
+		if changed := ran[0].Changed([]string{"scenarios/one.yaml"}); changed == "" {
+			t.Errorf("%s: a change of the file that names the function is none of the program, which reads %v", named, ran[0].Reads)
+		}
+	}
+}
+
 // TestVariablesByPrograms: the values of a variable are made with one start of its program, and
 // those that need them with the next.
 func TestVariablesByPrograms(t *testing.T) {
