@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/gavel-evals/gavel/schema"
 )
@@ -86,11 +85,11 @@ func (d *Document) At(path ...any) schema.Position {
 	for _, step := range path {
 		switch s := step.(type) {
 		case string:
-			i := slices.IndexFunc(n.fields, func(f field) bool { return f.name == s })
-			if i < 0 {
+			f := d.field(n, s)
+			if f == nil {
 				return pos
 			}
-			n, pos = n.fields[i].value, n.fields[i].pos
+			n, pos = f.value, f.pos
 		case int:
 			if s < 0 || s >= len(n.items) {
 				return pos
@@ -106,16 +105,32 @@ func (d *Document) Problem(rule, message, hint string, path ...any) schema.Probl
 	return errorAt(d.At(path...), rule, message, hint)
 }
 
+// field returns a field of an object; nil for none.
+func (d *Document) field(n *node, name string) *field {
+	if indexes := d.large[n]; indexes != nil {
+		if i, has := indexes[name]; has {
+			return &n.fields[i]
+		}
+		return nil
+	}
+	for i := range n.fields {
+		if n.fields[i].name == name {
+			return &n.fields[i]
+		}
+	}
+	return nil
+}
+
 func (d *Document) find(path []any) *node {
 	n := d.root
 	for _, step := range path {
 		switch s := step.(type) {
 		case string:
-			i := slices.IndexFunc(n.fields, func(f field) bool { return f.name == s })
-			if i < 0 {
+			f := d.field(n, s)
+			if f == nil {
 				return nil
 			}
-			n = n.fields[i].value
+			n = f.value
 		case int:
 			if s < 0 || s >= len(n.items) {
 				return nil

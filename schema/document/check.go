@@ -97,6 +97,7 @@ type walker struct {
 	around   []surrounding // the objects around the present one, from outside
 	added    []string      // fields that the team's constraints give the root
 	problems []schema.Problem
+	large    map[*node]map[string]bool // the names of the fields of large objects
 }
 
 // flaws adds the mistakes in values as they are written. A warning is omitted if there
@@ -170,7 +171,7 @@ func (w *walker) object(n *node, s *shape.Shape, at schema.Position) {
 		}
 	}
 	for _, must := range s.Must {
-		if !slices.Contains(meant, must) && !slices.ContainsFunc(n.fields, func(f field) bool { return f.name == must }) {
+		if !slices.Contains(meant, must) && !w.has(n, must) {
 			w.fail(at, "missing-field", fmt.Sprintf("the field `%s` is missing", must), fmt.Sprintf("add %q: %s", must, expected(s.Fields[must])))
 		}
 	}
@@ -221,8 +222,27 @@ func (w *walker) meant(name string, s *shape.Shape, n *node) string {
 		known = slices.Concat(known, w.added)
 	}
 	return suggest.Nearest(name, slices.DeleteFunc(slices.Clone(known), func(name string) bool {
-		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
+		return w.has(n, name)
 	}))
+}
+
+// has reports whether an object has a field.
+func (w *walker) has(n *node, name string) bool {
+	if len(n.fields) <= largeObject {
+		return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
+	}
+	names := w.large[n]
+	if names == nil {
+		names = make(map[string]bool, len(n.fields))
+		for _, f := range n.fields {
+			names[f.name] = true
+		}
+		if w.large == nil {
+			w.large = map[*node]map[string]bool{}
+		}
+		w.large[n] = names
+	}
+	return names[name]
 }
 
 func (w *walker) word(n *node, s *shape.Shape, name string) {

@@ -41,7 +41,12 @@ type Document struct {
 	file bool
 	// values counts the values of a text that was parsed.
 	values int
+	// large has the indexes of the fields of objects with more than largeObject.
+	large map[*node]map[string]int
 }
+
+// largeObject is how many fields of an object are looked through one by one.
+const largeObject = 64
 
 // A node is one value of a document.
 type node struct {
@@ -146,7 +151,7 @@ func build(expr ast.Expr, text textIndex) (*Document, []schema.Problem) {
 	if len(b.problems) > 0 {
 		return nil, problems
 	}
-	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0, values: b.nodes}, problems
+	return &Document{File: text.file, root: root, expr: expr, text: text, flawed: len(problems) > 0, values: b.nodes, large: b.large}, problems
 }
 
 // allFlaws returns the flaws of the value and everything in it.
@@ -210,6 +215,7 @@ type builder struct {
 	nodes    int
 	flaws    int
 	problems []schema.Problem
+	large    map[*node]map[string]int
 }
 
 func (b *builder) fail(p token.Pos, rule, message, hint string) {
@@ -297,6 +303,15 @@ func (b *builder) object(n *node, x *ast.StructLit, depth int) {
 		}
 		seen[name] = pos
 		n.fields = append(n.fields, field{name, pos, b.node(f.Value, depth+1)})
+	}
+	if len(n.fields) > largeObject {
+		if b.large == nil {
+			b.large = map[*node]map[string]int{}
+		}
+		b.large[n] = make(map[string]int, len(n.fields))
+		for i, f := range n.fields {
+			b.large[n][f.name] = i
+		}
 	}
 }
 

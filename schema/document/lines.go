@@ -148,7 +148,7 @@ func (d *Document) Part(path ...any) *Document {
 	if n == nil {
 		return nil
 	}
-	return &Document{File: d.File, root: n, rules: d.rules, flawed: d.flawed}
+	return &Document{File: d.File, root: n, rules: d.rules, flawed: d.flawed, large: d.large}
 }
 
 // Dereferenced returns the document with each {$ref: "#/a/b"} replaced by the value at

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/gavel-evals/gavel/schema"
 	"github.com/gavel-evals/gavel/schema/document"
 )
 
@@ -105,5 +106,30 @@ func TestLargeText(t *testing.T) {
 		if want := 1 + utf8.RuneCountInString(text[:strings.LastIndex(text, `"k39999"`)]); doc == nil || doc.At("k39999").Column != want {
 			t.Errorf("%s: problems %v, the last value is at %v, want column %d", name, problems, doc.At("k39999"), want)
 		}
+	}
+}
+
+// TestLargeObject finds the fields of an object with very many, and compares all of them with those
+// that are known, in a time that grows with their number.
+func TestLargeObject(t *testing.T) {
+	const fields = 60_000
+	var b strings.Builder
+	for i := range fields {
+		fmt.Fprintf(&b, ",\"asert%d\":%d", i, i)
+	}
+	doc, problems := document.Parse("t.json", []byte(`{"x":{"vars":{"a":1}`+b.String()+`}}`))
+	if doc == nil {
+		t.Fatal(problems)
+	}
+	for i, name := range doc.Keys("x")[1:] {
+		if got := string(doc.JSON("x", name)); got != fmt.Sprint(i) || doc.At("x", name).Column < 20 {
+			t.Fatalf("%s is %s at %v, want %d at its place", name, got, doc.At("x", name), i)
+		}
+	}
+	if doc.Has("x", "asert") || doc.Part("x").At("asert7") != doc.At("x", "asert7") {
+		t.Error("a field that is not there is found, or a part of the document has another place")
+	}
+	if found := doc.CheckPart("#MatrixTest", schema.Warning, "x"); len(found) != fields || found[7].Hint != "did you mean `assert`?" {
+		t.Errorf("%d problems, such as %v; want one for each field", len(found), found[:1])
 	}
 }

@@ -97,11 +97,11 @@ func (w *walker) otherLevel(name string, n *node, s *shape.Shape) (message, move
 		found = found[:min(len(found), mostPlaces)]
 		return of(found[0]), "move it under " + strings.Join(found, " or ")
 	}
-	if slices.ContainsFunc(s.Must, func(must string) bool { return !n.has(must) }) {
+	if slices.ContainsFunc(s.Must, func(must string) bool { return !w.has(n, must) }) {
 		return "", "" // it probably means the missing field
 	}
 	for _, outer := range slices.Backward(w.around) {
-		if outer.shape.Fields[name] != nil && !outer.node.has(name) {
+		if outer.shape.Fields[name] != nil && !w.has(outer.node, name) {
 			return fmt.Sprintf("`%s` is not read under `%s`", name, outer.key), fmt.Sprintf("move it next to `%s`", outer.key)
 		}
 	}
@@ -133,8 +133,4 @@ type surrounding struct {
 	node  *node
 	shape *shape.Shape
 	key   string
-}
-
-func (n *node) has(name string) bool {
-	return slices.ContainsFunc(n.fields, func(f field) bool { return f.name == name })
 }

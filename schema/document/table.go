@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,9 @@ import (
 const (
 	// maxTableRows bounds the rows of a table below its header.
 	maxTableRows = 20_000
+	// maxTableCells bounds its cells, each of which takes more memory than the comma that ends
+	// an empty one.
+	maxTableCells = 2_000_000
 	// maxProblems bounds the problems that are reported about one table.
 	maxProblems = 20
 	ruleTable   = "csv"
@@ -64,6 +68,9 @@ func ReadTable(file schema.File) (*table, []schema.Problem) {
 	if !strings.Contains(text, "\n") { // as old editors of the Mac end lines
 		text = strings.ReplaceAll(text, "\r", "\n")
 	}
+	if found := cellsProblems(file.Path, text); len(found) > 0 {
+		return nil, found
+	}
 	plain, added := quoted(text)
 	r := tableReader{file: file.Path, lines: strings.Split(text, "\n"), added: added, csv: csv.NewReader(strings.NewReader(plain))}
 	r.csv.FieldsPerRecord = -1
@@ -95,6 +102,17 @@ func ReadTable(file schema.File) (*table, []schema.Problem) {
 		}
 		out.Rows = append(out.Rows, rowOf(out.Head, cells))
 	}
+}
+
+// cellsProblems refuses a text with the commas and lines of more cells than a table may have.
+func cellsProblems(file, text string) []schema.Problem {
+	if strings.Count(text, ",")+strings.Count(text, "\n") < maxTableCells {
+		return nil
+	}
+	return []schema.Problem{{
+		Position: schema.Position{File: file, Line: 1, Column: 1}, Severity: schema.Error, Rule: "too-many-values",
+		Message: fmt.Sprintf("the table has the commas and lines of more than %d cells", maxTableCells), Hint: "split it",
+	}}
 }
 
 // Problems returns the problems of all rows, up to a reasonable number.
@@ -129,9 +147,10 @@ func (r *tableReader) record() ([]Cell, *schema.Problem) {
 		return nil, &p
 	}
 	cells := make([]Cell, len(record))
+	var at tablePlace
 	for i, text := range record {
 		line, column := r.csv.FieldPos(i)
-		cells[i] = Cell{text, r.position(line, column)}
+		cells[i] = Cell{text, r.ahead(&at, line, column)}
 	}
 	return cells, nil
 }
@@ -231,21 +250,30 @@ func (r *tableReader) problem(line, column int, message, hint string) schema.Pro
 // written returns the column in the file for a column of the processed text, both in
 // bytes from 1.
 func (r *tableReader) written(line, column int) int {
-	n := 0
-	for _, at := range r.added[line] {
-		if at < column {
-			n++
-		}
-	}
+	n, _ := slices.BinarySearch(r.added[line], column)
 	return column - n
 }
 
 // position is a place whose column is counted in bytes from 1.
 func (r *tableReader) position(line, column int) schema.Position {
+	return r.ahead(&tablePlace{}, line, column)
+}
+
+// A tablePlace is a place in a table up to which characters were counted.
+type tablePlace struct{ line, bytes, runes int }
+
+// ahead is position for a place behind another one, which moves there, so that the cells of
+// a long line are counted once.
+func (r *tableReader) ahead(at *tablePlace, line, column int) schema.Position {
 	column = r.written(line, column)
 	if line > 0 && line <= len(r.lines) {
 		text := r.lines[line-1]
-		column = 1 + utf8.RuneCountInString(text[:max(0, min(column-1, len(text)))])
+		to := max(0, min(column-1, len(text)))
+		if at.line != line || to < at.bytes {
+			*at = tablePlace{line: line}
+		}
+		at.runes += utf8.RuneCountInString(text[at.bytes:to])
+		at.bytes, column = to, 1+at.runes
 	}
 	return schema.Position{File: r.file, Line: line, Column: column}
 }

@@ -99,3 +99,30 @@ func TestTableProblems(t *testing.T) {
 		}
 	}
 }
+
+// TestWideTables reads tables of very long lines, whose cells have their places, in a time that
+// grows with their length. One whose cells would take much more memory than its text is refused.
+func TestWideTables(t *testing.T) {
+	const columns = 400_000
+	var head, row strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&head, "é%d,", i)
+		row.WriteString(`6" x,`)
+	}
+	got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte(head.String() + "last\n" + row.String() + "y")})
+	if len(problems) > 0 || len(got.Rows) != 1 {
+		t.Fatalf("problems %v; want one row", problems)
+	}
+	if at, want := got.Head[columns].At.Column, 1+len([]rune(head.String())); at != want {
+		t.Errorf("the last name is at column %d, want %d", at, want)
+	}
+	if at, want := got.Rows[0].Cells[columns].At.Column, 1+row.Len(); at != want {
+		t.Errorf("the last cell is at column %d, want %d", at, want)
+	}
+	for _, text := range []string{"a" + strings.Repeat(",", 2_000_000) + "\nb", "a\n" + strings.Repeat(strings.Repeat(",", 199)+"\n", 10_000)} {
+		got, problems := document.ReadTable(schema.File{Path: "t.csv", Data: []byte(text)})
+		if got != nil || len(problems) != 1 || problems[0].Rule != "too-many-values" {
+			t.Errorf("%d bytes: problems %v, want too-many-values", len(text), problems)
+		}
+	}
+}

@@ -315,13 +315,11 @@ func (t *test) ownFirst(names []string) []string {
 
 // names lists variables in the order of the file, then the others by their names.
 func (t *test) names(vars template.Variables) []string {
-	names := slices.Clone(t.order)
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+	others := maps.Clone(vars)
+	for _, name := range t.order {
+		delete(others, name)
 	}
-	return names
+	return slices.Concat(t.order, slices.Sorted(maps.Keys(others)))
 }
 
 func (r row) firstText() string {

@@ -108,6 +108,7 @@ func (c *compiler) reportLacking(rows []row) {
 	}
 	for at, of := range c.lacking {
 		for _, name := range slices.Sorted(maps.Keys(of.names)) {
+			c.Budget.Go()
 			if known[name] || (prompt{text: template.Written(of.written.Value) + "\n" + of.asks}).shows(name) == "" {
 				continue
 			}
@@ -134,6 +135,7 @@ func (c *compiler) reportMissing(rows []row) {
 	}
 	for _, p := range c.prompts {
 		for _, name := range slices.Sorted(maps.Keys(c.missing[p.key()])) {
+			c.Budget.Go()
 			shown := p.shows(name)
 			if shown != "" && known[name] {
 				c.reportMisspelt(rows, p, name)
@@ -155,6 +157,7 @@ func (c *compiler) reportMisspelt(rows []row, p prompt, name string) {
 			continue
 		}
 		for _, own := range slices.Sorted(maps.Keys(r.vars)) {
+			c.Budget.Go()
 			if suggest.Nearest(own, []string{name}) == "" || p.shows(own) != "" {
 				continue
 			}

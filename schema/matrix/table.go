@@ -64,15 +64,16 @@ func columnProblems(head []document.Cell) []schema.Problem {
 	add := func(cell document.Cell, severity schema.Severity, message, hint string) {
 		found = append(found, schema.Problem{Position: cell.At, Severity: severity, Rule: "unknown-column", Message: message, Hint: hint})
 	}
+	named := map[string]bool{}
+	for _, cell := range head {
+		named[strings.TrimSuffix(cell.Text, "1")] = true
+	}
 	for _, cell := range head {
 		name := cell.Text
 		of := config.FindStringSubmatch(name)
 		switch {
 		case of != nil:
-			isOf := func(other document.Cell) bool {
-				return strings.TrimSuffix(other.Text, "1") == strings.TrimSuffix(of[1], "1")
-			}
-			if !slices.ContainsFunc(head, isOf) {
+			if !named[strings.TrimSuffix(of[1], "1")] {
 				add(cell, schema.Error, fmt.Sprintf("the column %s is about a column %s, which the table does not have", name, of[1]), "name the column of the assertion, as in __config:__expected2:threshold")
 			}
 		case strings.HasPrefix(name, "__expected"), strings.HasPrefix(name, "__metadata:"), slices.Contains(columns, name):
@@ -116,9 +117,10 @@ func (c *compiler) cell(t *test, name string, cell document.Cell) {
 			t.threshold = &n
 		}
 	case name == "__metadata:tags[]" || name == "__metadata:category":
+		t.tags = slices.Clip(t.tags) // others share them
 		for tag := range strings.SplitSeq(value, ",") {
 			if tag = strings.TrimSpace(tag); tag != "" {
-				t.tags = append(slices.Clip(t.tags), tag)
+				t.tags = append(t.tags, tag)
 			}
 		}
 	case name == "__providerOutput" && value != "":
@@ -170,29 +172,45 @@ func (c *compiler) cellNumber(t *test, cell document.Cell, name string) (float64
 // the shared ones: __metric to all, __config:__expected2:threshold to one. A column
 // __expected may be called __expected1.
 func (c *compiler) settings(t *test, head []document.Cell, row document.TableRow, shared int) {
+	own := t.asserts[shared:]
+	of := map[string][]int{} // by column
+	for i, a := range own {
+		name := strings.TrimSuffix(a.column, "1")
+		of[name] = append(of[name], i)
+	}
 	for n, column := range head {
 		if n >= len(row.Cells) || row.Cells[n].Text == "" {
 			continue
 		}
-		own := t.asserts[shared:]
-		if of := config.FindStringSubmatch(column.Text); of != nil {
-			if least, isNumber := c.cellNumber(t, row.Cells[n], column.Text); isNumber {
-				setThreshold(own, of[1], least)
-			}
+		if name := thresholdOf(column.Text); name != "" {
+			c.setThreshold(t, own, of[name], column.Text, row.Cells[n])
+		}
+		if column.Text != "__metric" {
+			continue
 		}
 		for i := range own {
-			if column.Text == "__metric" {
-				own[i].Metric = row.Cells[n].Text
-			}
+			own[i].Metric = row.Cells[n].Text
 		}
 	}
 }
 
-// setThreshold sets the threshold of a column's assertions.
-func setThreshold(own []written, column string, least float64) {
-	for i := range own {
-		if strings.TrimSuffix(own[i].column, "1") == strings.TrimSuffix(column, "1") {
-			own[i].Threshold = &least
-		}
+// thresholdOf returns the column, without a 1 at its end, whose assertion a column has the
+// threshold of; empty for another column.
+func thresholdOf(column string) string {
+	of := config.FindStringSubmatch(column)
+	if of == nil {
+		return ""
+	}
+	return strings.TrimSuffix(of[1], "1")
+}
+
+// setThreshold sets the threshold of some of a row's own assertions to the number in a cell.
+func (c *compiler) setThreshold(t *test, own []written, some []int, column string, cell document.Cell) {
+	least, isNumber := c.cellNumber(t, cell, column)
+	if !isNumber {
+		return
+	}
+	for _, i := range some {
+		own[i].Threshold = &least
 	}
 }

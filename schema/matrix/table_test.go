@@ -218,3 +218,19 @@ func TestCountOfRows(t *testing.T) {
 		t.Errorf("problems %v, want %q", problems, want)
 	}
 }
+
+// TestWideTable: a row with very many variables, tags, assertions and their settings is read in a
+// time that grows with their number.
+func TestWideTable(t *testing.T) {
+	var head, row strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&head, ",v%d,__expected%d,__config:__expected%d:threshold", i, i+2, i+2)
+		row.WriteString(",1,similar:a,0.25")
+	}
+	got, problems := load(t, "prompts: ['x']\ntests: file://t.csv\n", map[string]string{
+		"t.csv": "__metadata:tags[]" + head.String() + "\n\"" + strings.Repeat("t,", 400_000) + "\"" + row.String() + "\n",
+	})
+	if len(got) != 1 || schema.HasErrors(problems) || len(got[0].Evaluators) != 30_000 {
+		t.Fatalf("%d cases, problems %v; want one with 30,000 evaluators", len(got), problems)
+	}
+}
