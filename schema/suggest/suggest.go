@@ -2,7 +2,6 @@
 package suggest
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,13 +18,20 @@ func Nearest(name string, candidates []string) string {
 		return ""
 	}
 	best, bestDistance, bestEdits := "", max(1, length/3)+1, 0
-	for _, c := range slices.Sorted(slices.Values(candidates)) {
+	letters := []rune(folded)
+	for _, c := range candidates {
 		if c == name {
 			continue
 		}
-		edits := editDistance([]rune(folded), []rune(foldName(c)))
-		d := min(edits, nearness(folded, foldName(c)))
-		if d < bestDistance || best != "" && d == bestDistance && edits < bestEdits {
+		other := foldName(c)
+		near := nearness(folded, other)
+		most := len(folded) + len(other)
+		if near > bestDistance {
+			most = bestDistance // what is farther changes nothing
+		}
+		edits := editDistance(letters, []rune(other), most)
+		d := min(edits, near)
+		if d < bestDistance || best != "" && d == bestDistance && (edits < bestEdits || edits == bestEdits && c < best) {
 			best, bestDistance, bestEdits = c, d, edits
 		}
 	}
@@ -71,17 +77,30 @@ func nearness(a, b string) int {
 }
 
 // editDistance counts insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment).
-func editDistance(a, b []rune) int {
+// neighbours that turn a into b (optimal string alignment). A distance beyond most
+// is any number beyond it.
+func editDistance(a, b []rune, most int) int {
 	if len(b) > 2*maxLength {
 		return len(b)
 	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if apart := max(len(a)-len(b), len(b)-len(a)); apart > most {
+		return apart
+	}
+	var rows [3][2*maxLength + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
 		last[j] = j
 	}
+	lastLeast := 0
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
+		least := i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
@@ -91,7 +110,12 @@ func editDistance(a, b []rune) int {
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
+			least = min(least, row[j])
 		}
+		if min(lastLeast, least) > most { // a swap goes back by two rows
+			return most + 1
+		}
+		lastLeast = least
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
