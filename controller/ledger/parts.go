@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -71,13 +72,27 @@ func newStoredPart(o outline) (storedPart, error) {
 // knownParts are the parts that a process stored lately. The zero value has none. Its
 // methods are safe for concurrent use.
 type knownParts struct {
-	mu    sync.Mutex
-	known map[outline]knownPart // guarded by mu
+	mu sync.Mutex
+	// The fields below are guarded by mu.
+	seeds [2]maphash.Seed // of this process, so that nobody can choose two parts of one hash
+	known map[[2]uint64]knownPart
 }
 
+// A knownPart is small, since most parts of a first run are in no other case.
 type knownPart struct {
 	key   int64
-	since time.Time
+	since int64 // Unix milliseconds
+}
+
+// hash identifies a part. The caller holds the lock, and known is not nil.
+func (k *knownParts) hash(o outline) [2]uint64 {
+	return [2]uint64{maphash.Comparable(k.seeds[0], o), maphash.Comparable(k.seeds[1], o)}
+}
+
+// clear forgets all parts. The caller holds the lock.
+func (k *knownParts) clear() {
+	k.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	k.known = map[[2]uint64]knownPart{}
 }
 
 // encode returns the keys of the parts of a case for its verdict, and the parts that have
@@ -86,10 +101,13 @@ func (k *knownParts) encode(parts []plan.Part, now time.Time) (keys []byte, unsu
 	keys = append(make([]byte, 0, 1+keySize*len(parts)), partKeys)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.known == nil {
+		k.clear()
+	}
 	for _, p := range parts {
 		o := outlineOf(p)
-		known, ok := k.known[o]
-		if age := now.Sub(known.since); !ok || age < 0 || age > partSure {
+		known, ok := k.known[k.hash(o)]
+		if age := now.UnixMilli() - known.since; !ok || age < 0 || age > partSure.Milliseconds() {
 			s, err := newStoredPart(o)
 			if err != nil {
 				return nil, nil, fmt.Errorf("part %s: %w", p.Name, err)
@@ -112,10 +130,10 @@ func (k *knownParts) stored(parts []storedPart, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.known == nil || len(k.known) > mostParts {
-		k.known = map[outline]knownPart{}
+		k.clear()
 	}
 	for _, p := range parts {
-		k.known[p.outline] = knownPart{p.key, since}
+		k.known[k.hash(p.outline)] = knownPart{p.key, since.UnixMilli()}
 	}
 }
 
