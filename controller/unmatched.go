@@ -34,11 +34,11 @@ func UnmatchedGlobs(ctx context.Context, files fs.FS, file string) ([]schema.Pro
 	inputs := func(of string, at ...any) {
 		for i := range doc.Items(at...) {
 			at := append(slices.Clip(at), i)
-			message := fmt.Sprintf("the inputs %q of %s match no file, so that no change reruns its cases", doc.Text(at...), of)
+			message := fmt.Sprintf("the inputs %q of %s match no file, so that no change of them reruns a case", doc.Text(at...), of)
 			globs = append(globs, namedGlob{rule: "unmatched-inputs", text: doc.Text(at...), message: message, at: at})
 		}
 	}
-	inputs("each program", "programs", "inputs")
+	inputs("programs", "programs", "inputs")
 	for _, name := range doc.Keys("targets") {
 		inputs("the target "+name, "targets", name, "inputs")
 	}

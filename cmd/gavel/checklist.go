@@ -103,7 +103,9 @@ func lookAtDatabase(ctx context.Context, url, maker string, now func() time.Time
 	}
 	out := checkedDatabase{Findings: []serve.Finding{database}}
 	ahead, err := postgres.Ahead(ctx, url, now)
-	if problem := clockProblem(ahead); err == nil && problem != "" {
+	if problem := clockProblem(ahead); err != nil {
+		out.Findings = append(out.Findings, checkFinding("the clock", err))
+	} else if problem != "" {
 		out.Findings = append(out.Findings, serve.Finding{What: "the clock", State: serve.StateMissing, Message: problem})
 	}
 	q, err := queue.Open(ctx, url)

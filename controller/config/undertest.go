@@ -20,7 +20,8 @@ type TargetChange struct {
 	Target string `json:"target,omitempty"`
 	// Setting is the name of the setting in plans, such as model, parameter top_k or
 	// roles.judge. Was and Is are its values at the merge base and at head, empty for
-	// none.
+	// none. Was of a new target is its digest. Of a target that cannot be read at head, both
+	// are the same and tell its file and the sum of that.
 	Setting, Was, Is string
 	// Data says that it is data under test. Head would be judged with it if its author
 	// were allowed to choose it.
@@ -185,7 +186,8 @@ func (m *merge) target(name string) {
 }
 
 // removed leaves out the targets that head removes: a definition that still names one is
-// as invalid as it is after the merge. If head has none at all, gavel.yaml itself is gone.
+// as invalid as it is after the merge. A head without any target keeps all of base's, since
+// gavel.yaml itself may be gone.
 func (m *merge) removed() {
 	for name := range m.base.Targets {
 		_, kept := m.head.Targets[name]
@@ -197,7 +199,7 @@ func (m *merge) removed() {
 
 // added merges a target that only head has.
 func (m *merge) added(is Target) {
-	refused := TargetChange{Target: is.Name, Setting: wholeTarget, Is: "new, with an address that no target of base has", File: is.File}
+	refused := TargetChange{Target: is.Name, Setting: wholeTarget, Was: is.digest(), Is: "new, with an address that no target of base has", File: is.File}
 	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
 		tip := m.tip.Targets[name]
 		if tip.fixed() != is.fixed() {
@@ -214,6 +216,12 @@ func (m *merge) added(is Target) {
 	}
 	m.changes.Refused = append(m.changes.Refused, refused)
 	m.out.Targets[is.Name] = is.unasked()
+}
+
+// digest is the hex SHA-256 of all settings of a target.
+func (t Target) digest() string {
+	sum := sha256.Sum256([]byte(encode(t)))
+	return hex.EncodeToString(sum[:])
 }
 
 // unasked returns what cases are compiled with, and what digests cover, if a target is
@@ -258,7 +266,13 @@ func (m *merge) unread() {
 	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
 		_, usable := m.head.Targets[name]
 		if tip := m.tip.Targets[name]; !usable && m.head.Unusable[name].Message != "" && slices.Contains(files, tip.File) {
-			m.changes.Refused = append(m.changes.Refused, TargetChange{Target: name, Setting: tip.File, Was: tip.File, Is: tip.File, File: tip.File})
+			is := tip.File
+			for _, f := range m.head.TargetsFiles {
+				if f.File == tip.File {
+					is += " " + f.Sum
+				}
+			}
+			m.changes.Refused = append(m.changes.Refused, TargetChange{Target: name, Setting: tip.File, Was: is, Is: is, File: tip.File})
 		}
 	}
 	for name, problem := range m.head.Unusable {

@@ -173,6 +173,7 @@ func TestTargetsThatAreNewAtHead(t *testing.T) {
 	if next.Refused || next.Model != "new" || next.APIKeyEnv != "KEY" || next.Concurrency != 2 || next.RequestsPerMinute != 3 || len(changes.Refused) > 0 {
 		t.Errorf("the new target is %+v, with the changes %+v", next, changes)
 	}
+	digests := map[string]string{} // who accepts one of the changes accepts no other
 	for _, tt := range []struct{ name, written string }{
 		{"another address", strings.Replace(bot, "a.example", "b.example", 1)},
 		{"another key", strings.Replace(bot, "KEY", "AWS_SECRET_ACCESS_KEY", 1)},
@@ -185,8 +186,13 @@ func TestTargetsThatAreNewAtHead(t *testing.T) {
 			t.Errorf("%s: the new target is %+v, want one that is refused and reads no variable", tt.name, next)
 		}
 		if len(changes.Refused) != 1 || changes.Refused[0].Target != "next" {
-			t.Errorf("%s: the changes %+v do not name the target", tt.name, changes)
+			t.Fatalf("%s: the changes %+v do not name the target", tt.name, changes)
 		}
+		digest := changes.Refused[0].Digest()
+		if same, known := digests[digest]; known {
+			t.Errorf("%s has the digest of %s", tt.name, same)
+		}
+		digests[digest] = tt.name
 	}
 }
 

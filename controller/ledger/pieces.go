@@ -95,8 +95,7 @@ func eachPiece(cases iter.Seq2[[]byte, error], do func(piece []byte) error) erro
 }
 
 // endsPiece reports whether a piece ends with a case. The key of the case decides, so that
-// an added case moves few ends. (The last bits of an FNV hash are alike for keys that have one
-// number twice.)
+// an added case moves few ends. CRC-32 spreads keys that differ in a few digits.
 func endsPiece(element []byte) bool {
 	key, _, _ := bytes.Cut(element, []byte(","))
 	return crc32.ChecksumIEEE(key)%usualPiece == 0

@@ -395,6 +395,9 @@ func (e *entry) replace(c *Comparison, side confirm.Side, o run.Outcome) {
 		cfg = c.BaseConfig
 	}
 	is := e.outcome(c, side)
+	if is == nil {
+		return
+	}
 	is.EffortUSD = run.EffortCost(o.Effort, cfg.Targets[e.job(side).Target].Price)
 	is.Result, is.Effort, is.Reused, is.Transcript = o.Result, o.Effort, false, nil
 	if len(o.Transcripts) > 0 {

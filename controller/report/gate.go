@@ -138,8 +138,8 @@ func gate(r *Report, pairs []pair, rest plan.Rest, s GateSettings) Gate {
 		if said := Withdrawals(r); said != "" {
 			g.Reason += "; " + said
 		}
-		if n := unread(pairs); n > 0 {
-			g.Reason += "; " + textfmt.Count(n, "case") + " not run, see the warnings"
+		if n := needing(pairs); n > 0 {
+			g.Reason += "; " + textfmt.Count(n, "case") + " " + textfmt.Verb(n, "is", "are") + " not run (see the warnings)"
 		}
 		for _, said := range f.held {
 			g.Reason += "; " + said

@@ -57,8 +57,8 @@ func withdrawn(row *plan.Row) string {
 // disabled it.
 func needs(c *schema.CaseInfo) bool { return c != nil && strings.HasPrefix(c.Skip, "it needs ") }
 
-// unread counts the cases that are not run because of a need, without withdrawn ones.
-func unread(pairs []pair) int {
+// needing counts the cases that are not run because of a need, without withdrawn ones.
+func needing(pairs []pair) int {
 	n := 0
 	for _, p := range pairs {
 		if needs(p.plan.Head) && withdrawn(p.plan) == "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-evals/gavel/reporters/textfmt"
 )
 
-// A HinderedError is a head without a verdict for a reason that only a push or a change of
-// the pull request ends. Statuses and comment show it.
+// A HinderedError is a head without a verdict for a reason that only a push, a change of the
+// pull request or of its base branch ends. Statuses and comment show it.
 type HinderedError struct {
 	// Reason names the cause and the repair.
 	Reason string

@@ -69,7 +69,7 @@ func (w *worker) inherit(ctx context.Context, repo *repository, key Key, r *revi
 }
 
 // acceptedIn returns the acceptances at the head of a pull request, each limited to the
-// results that people saw there: a commit of the queue also has what others merged.
+// results and the changes of targets that people saw there: a commit of the queue also has what others merged.
 func (w *worker) acceptedIn(ctx context.Context, repo *repository, number int) (accepted []report.Command, err error) {
 	pull, err := repo.Client.Pull(ctx, repo.name, number)
 	if err != nil {

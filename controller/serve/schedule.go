@@ -30,9 +30,9 @@ func lastTime(s Schedule, after, until time.Time) time.Time {
 	return until // longer ago than anybody counts
 }
 
-// aheadOf is how far the clocks of two servers may be apart. A time that is later was stored
+// mostAhead is how far the clocks of two servers may be apart. A time that is later was stored
 // before a clock was set back.
-const aheadOf = time.Hour
+const mostAhead = time.Hour
 
 // dueTime returns the time for which a branch still has to be judged, zero for none. Of
 // several missed times only the last is made up for. A new branch begins now, and so does one
@@ -42,7 +42,7 @@ func dueTime(ctx context.Context, state *ledger.ServerState, repo *repository, b
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !known || from.After(now.Add(aheadOf)) {
+	if !known || from.After(now.Add(mostAhead)) {
 		return time.Time{}, state.SetJudged(ctx, repo.id, branch, now)
 	}
 	return lastTime(repo.Schedule, from, now), nil

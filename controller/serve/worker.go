@@ -125,6 +125,7 @@ func (w *worker) review(ctx context.Context, repo *repository, key Key) (*review
 func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 	w.begin(key, r.Head())
 	defer w.end(key)
+	w.lacking.Delete(key)
 	entry, _, err := w.state.Load(ctx, pendingHead(key, r.Head()))
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (w *worker) run(ctx context.Context, key Key, r *review.Review) error {
 // noteLacking notes the branch that a pull request cannot be judged without, if it is that.
 func (w *worker) noteLacking(key Key, err error) {
 	missing, ok := errors.AsType[*gitrepo.MissingRefError](err)
-	if !ok {
+	if !ok || key.Kind != PullRequest {
 		return
 	}
 	if branch, ok := strings.CutPrefix(missing.Ref, "refs/heads/"); ok {

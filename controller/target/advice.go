@@ -93,7 +93,7 @@ func misread(cfg config.Target, contentType, data string, err error) Error {
 	case isPage(contentType, trimmed):
 		return Error{Message: "the reply is a page and not JSON: " + quoted(title(trimmed)), Hint: "does a sign-in or a proxy answer in the place of the agent? Correct " + place(cfg) + ", or write headers: with a credential"}
 	case errors.As(err, new(failedError)):
-		return Error{Message: err.Error(), Hint: "find its cause at the agent, or in its log"}
+		return Error{Message: quoted(err.Error()), Hint: "find its cause at the agent, or in its log"}
 	case failure(trimmed) != "":
 		return Error{Message: "the agent answered with an error: " + quoted(failure(trimmed)), Hint: "find its cause at the agent, or in its log"}
 	case cfg.HTTP.Reply != nil:

@@ -149,7 +149,7 @@ func (p *page) trial(row *report.Row) {
 	}
 }
 
-// also writes harmless changes, the first of a long list.
+// also writes changes that decide nothing and cases that were not run, the first of a long list.
 func (p *page) also(r *report.Report, rows []*report.Row, keys int) {
 	const most = 50
 	shown := 0

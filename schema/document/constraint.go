@@ -31,8 +31,8 @@ const (
 	RuleConstraintLimit = "constraint-limit"
 )
 
-// ReadConstraints reads the constraint files of these definitions folders. A file or folder
-// that cannot be read is one of them. The error is a fault, see [schema.IsFault].
+// ReadConstraints reads the constraint files of these definitions folders. It also lists a file
+// or folder that cannot be read, with the reason. The error is a fault, see [schema.IsFault].
 func ReadConstraints(fsys fs.FS, definitions []string) ([]schema.ConstraintFile, error) {
 	var out []schema.ConstraintFile
 	for _, root := range definitions {

@@ -100,8 +100,8 @@ func TestTableProblems(t *testing.T) {
 	}
 }
 
-// TestWideTables reads tables of very long lines, whose cells have their places, in a time that
-// grows with their length. One whose cells would take much more memory than its text is refused.
+// TestWideTables reads tables of very long lines, whose cells have their places. One whose cells
+// would take much more memory than its text is refused.
 func TestWideTables(t *testing.T) {
 	const columns = 400_000
 	var head, row strings.Builder

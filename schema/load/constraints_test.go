@@ -30,7 +30,10 @@ func constrained(texts map[string]string, rules map[string]string) (schema.Setti
 	all := maps.Clone(texts)
 	maps.Copy(all, rules)
 	out := settings
-	out.Constraints, _ = document.ReadConstraints(fsOf(all), out.Definitions)
+	var err error
+	if out.Constraints, err = document.ReadConstraints(fsOf(all), out.Definitions); err != nil {
+		panic(err) // the files are in memory
+	}
 	return out, all
 }
 
@@ -163,7 +166,10 @@ func TestConstraintsAreOfTheirFolder(t *testing.T) {
 		"b/schema/team.cue": "#Testcase: status: _", "b/x.json": `{"name": "X"}`,
 	}
 	with := schema.Settings{Definitions: []string{"a", "b/"}}
-	with.Constraints, _ = document.ReadConstraints(fsOf(texts), with.Definitions)
+	var err error
+	if with.Constraints, err = document.ReadConstraints(fsOf(texts), with.Definitions); err != nil {
+		t.Fatal(err)
+	}
 	var got []string
 	for _, p := range loadBy(t, with, texts).Problems {
 		got = append(got, p.String())

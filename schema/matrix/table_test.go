@@ -219,8 +219,7 @@ func TestCountOfRows(t *testing.T) {
 	}
 }
 
-// TestWideTable: a row with very many variables, tags, assertions and their settings is read in a
-// time that grows with their number.
+// TestWideTable reads a row with very many variables, tags, assertions and their settings.
 func TestWideTable(t *testing.T) {
 	var head, row strings.Builder
 	for i := range 30_000 {

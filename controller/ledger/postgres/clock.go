@@ -25,7 +25,7 @@ func Ahead(ctx context.Context, url string, now func() time.Time) (ahead time.Du
 	var there time.Time
 	before := now()
 	if err := conn.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
-		return 0, err
+		return 0, Brief(err)
 	}
 	switch after := now(); {
 	case before.After(there):

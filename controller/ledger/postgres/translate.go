@@ -59,8 +59,8 @@ var replacements = []struct {
 	// A body is bytes, and its text is JSON.
 	{lazyregexp.New(`\bjson_valid\(CAST\(([\w.]+) AS TEXT\)\)`), "is_json($1)"},
 	{lazyregexp.New(`\bjson\(CAST\(([\w.]+) AS TEXT\)\)`), "convert_from($1, 'UTF8')::json"},
-	// The text of a field is only read if no text has an escape that PostgreSQL refuses: NUL,
-	// or half of a surrogate pair.
+	// PostgreSQL reads no text with the escape of NUL or of half a surrogate pair. Such fields
+	// are only compared with each other, so that a text with other escapes in it will do.
 	{lazyregexp.New(`\bCAST\(([\w.]+) AS TEXT\) ->>`), `replace(convert_from($1, 'UTF8'), '\u', '/u')::json ->>`},
 	{lazyregexp.New(`\bjson\((\w+)\)`), "$1::json"},
 	{lazyregexp.New(`\b((?:\w+\.)?value) ->>`), "$1::json ->>"},

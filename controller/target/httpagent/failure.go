@@ -8,10 +8,11 @@ import (
 )
 
 // ErrorText returns the text of an error that a reply has in a field; empty for a value that
-// means none, such as null, false or an empty text.
+// means none, such as null, false, an empty text, or an object of such values.
 func ErrorText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
-	if slices.Contains([]string{"", "null", "false", "0", "{}", "[]"}, string(raw)) {
+	var value any
+	if len(raw) == 0 || json.Unmarshal(raw, &value) == nil && isZero(value) {
 		return ""
 	}
 	var text string
@@ -25,6 +26,24 @@ func ErrorText(raw json.RawMessage) string {
 		return object.Message
 	}
 	return string(raw)
+}
+
+// isZero reports whether a JSON value consists of null, false, 0 and empty texts alone.
+func isZero(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, field := range v {
+			if !isZero(field) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(element any) bool { return !isZero(element) })
+	}
+	return value == false || value == 0.0 || value == ""
 }
 
 // failure returns the error that an event reports; empty for none.
