@@ -20,8 +20,8 @@ type TargetChange struct {
 	Target string `json:"target,omitempty"`
 	// Setting is the name of the setting in plans, such as model, parameter top_k or
 	// roles.judge. Was and Is are its values at the merge base and at head, empty for
-	// none. Was of a new target is its digest. Of a target that cannot be read at head, both
-	// are the same and tell its file and the sum of that.
+	// none. A new target has its digest as Was. A target that cannot be read at head has its
+	// file and the sum of that as both.
 	Setting, Was, Is string
 	// Data says that it is data under test. Head would be judged with it if its author
 	// were allowed to choose it.
@@ -266,13 +266,8 @@ func (m *merge) unread() {
 	for _, name := range slices.Sorted(maps.Keys(m.tip.Targets)) {
 		_, usable := m.head.Targets[name]
 		if tip := m.tip.Targets[name]; !usable && m.head.Unusable[name].Message != "" && slices.Contains(files, tip.File) {
-			is := tip.File
-			for _, f := range m.head.TargetsFiles {
-				if f.File == tip.File {
-					is += " " + f.Sum
-				}
-			}
-			m.changes.Refused = append(m.changes.Refused, TargetChange{Target: name, Setting: tip.File, Was: is, Is: is, File: tip.File})
+			sum := m.head.sumOf(tip.File)
+			m.changes.Refused = append(m.changes.Refused, TargetChange{Target: name, Setting: tip.File, Was: sum, Is: sum, File: tip.File})
 		}
 	}
 	for name, problem := range m.head.Unusable {
@@ -284,6 +279,16 @@ func (m *merge) unread() {
 			m.out.Unusable[name] = problem
 		}
 	}
+}
+
+// sumOf returns a file of targets with the sum of its content, which is empty if there is no
+// such file.
+func (c *Config) sumOf(file string) string {
+	at := slices.IndexFunc(c.TargetsFiles, func(f TargetsFile) bool { return f.File == file })
+	if at < 0 {
+		return file + " "
+	}
+	return file + " " + c.TargetsFiles[at].Sum
 }
 
 // roles refuses other targets for the roles.
