@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"time"
 )
 
 // usual is a gavel.yaml whose target is the model, with further lines.
@@ -104,6 +105,13 @@ func asks(id, prompt, word string) string {
 func echo(prompt string, _ int) string {
 	prompt, _, _ = strings.Cut(prompt, " | by ")
 	return prompt[strings.LastIndexByte(prompt, ' ')+1:] + "!"
+}
+
+// unhurried answers as echo does, after the milliseconds that any provider takes: without them
+// the calls of one side may all come before the other's, by the scheduler's will.
+func unhurried(prompt string, n int) string {
+	time.Sleep(10 * time.Millisecond)
+	return echo(prompt, n)
 }
 
 // wrongly answers prompts that contain one of some texts wrongly, and others as echo does.

@@ -854,7 +854,7 @@ tests: [{description: one, vars: {x: file://gen/get.py}, assert: [{type: contain
 	},
 	{
 		name: "a burst of failures in head's minute", base: shopOf(ids(20), nil), head: map[string]string{domainFile: domainWith("Be brief.")},
-		answer: echo,
+		answer: unhurried,
 		reply: func(k int) string {
 			if k > 4 && k <= 14 {
 				return fmt.Sprintf("busy %d", k)
