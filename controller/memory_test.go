@@ -144,27 +144,34 @@ func TestOfCommitsOnlyCasesThatAreDueAreLoaded(t *testing.T) {
 	}
 }
 
-// TestAnUnchangedRunTakesLittle bounds what a run holds of each case whose verdict
-// is stored, and what it allocates for it.
-func TestAnUnchangedRunTakesLittle(t *testing.T) {
-	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
+// remembering returns a request to plan the working tree of a new repository with n cases,
+// whose definitions are remembered.
+func remembering(t *testing.T, n int) controller.Request {
 	b, dir := newFixture(t), generated(t, n, domains)
 	r := openBench(t, dir)
-	defer r.repo.Close()
+	t.Cleanup(func() { _ = r.repo.Close() })
 	work, err := r.repo.WorkFS()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer work.Close()
+	t.Cleanup(func() { _ = work.Close() })
 	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	return controller.Request{
+		Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
+		Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
+		Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
+			return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
+		},
+	}
+}
+
+// TestAnUnchangedRunTakesLittle bounds what a run holds of each case whose verdict
+// is stored, and what it allocates for it.
+func TestAnUnchangedRunTakesLittle(t *testing.T) {
+	const n, mostHeld, mostAllocated = 1000, 3000, 16_500
+	req := remembering(t, n)
 	run := func() *controller.Prepared {
-		p, err := controller.Prepare(t.Context(), controller.Request{
-			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-			Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
-			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
-				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
-			},
-		})
+		p, err := controller.Prepare(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,23 +201,9 @@ func TestAnUnchangedRunTakesLittle(t *testing.T) {
 // case, and with the report.
 func TestAFirstRunTakesLittle(t *testing.T) {
 	const n, mostHeld = 2000, 7200
-	b, dir := newFixture(t), generated(t, n, domains)
-	r := openBench(t, dir)
-	defer r.repo.Close()
-	work, err := r.repo.WorkFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer work.Close()
-	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	req := remembering(t, n)
 	before := heap()
-	p, err := controller.Prepare(t.Context(), controller.Request{
-		Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-		Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere,
-		Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
-			return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
-		},
-	})
+	p, err := controller.Prepare(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,23 +231,10 @@ func TestAFirstRunTakesLittle(t *testing.T) {
 // again.
 func TestAPlanTakesLittle(t *testing.T) {
 	const n, mostHeld, mostAllocated = 2000, 1700, 8000
-	b, dir := newFixture(t), generated(t, n, domains)
-	r := openBench(t, dir)
-	defer r.repo.Close()
-	work, err := r.repo.WorkFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer work.Close()
-	store := r.snapshots(filepath.Join(t.TempDir(), "definitions"))
+	req := remembering(t, n)
+	req.Brief = true
 	plan := func() *controller.Prepared {
-		p, err := controller.Prepare(t.Context(), controller.Request{
-			Head:   controller.Checkout{Commit: controller.Worktree, FS: work, Config: r.config, Dir: dir},
-			Ledger: b.store, HeadTrust: operator, ConfigFile: "gavel.yaml", LookupEnv: nowhere, Brief: true,
-			Remembered: func(ctx context.Context, notes snapshot.Notes) (*load.Snapshot, error) {
-				return store.Worktree(ctx, r.repo, snapshot.State{FS: work, Settings: r.config.Settings()}, notes)
-			},
-		})
+		p, err := controller.Prepare(t.Context(), req)
 		if err != nil || len(p.Plan.Rows) != n || p.Estimate().Cases != n {
 			t.Fatal(err, len(p.Plan.Rows))
 		}

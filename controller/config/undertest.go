@@ -281,8 +281,8 @@ func (m *merge) unread() {
 	}
 }
 
-// sumOf returns a file of targets with the sum of its content, which is empty if there is no
-// such file.
+// sumOf returns the name of a file of targets and the sum of its content. The sum of a missing
+// file is empty.
 func (c *Config) sumOf(file string) string {
 	at := slices.IndexFunc(c.TargetsFiles, func(f TargetsFile) bool { return f.File == file })
 	if at < 0 {

@@ -99,8 +99,8 @@ func RunWithoutCases(ctx context.Context, store *Ledger, id string) (found *Run,
 	return found, store.Store().Fault("read a run", err)
 }
 
-// ReportWithoutCases returns the text of a run's report with an empty list of cases, which is
-// decompressed only as far as it is read; nil if the ledger does not have the run.
+// ReportWithoutCases returns the text of a run's report with an empty list of cases, or nil
+// if the run is not stored. The text is decompressed while it is read.
 func ReportWithoutCases(ctx context.Context, store *Ledger, id string) (text io.Reader, err error) {
 	err = store.Store().Each(ctx, func(rows *sql.Rows) error {
 		var body []byte
